@@ -20,8 +20,8 @@ import click
 from bench.calm import command as calm
 from bench.clients import client_bench
 from bench.judging import SHAPES, judge_bench
-from bench.log import log_bench
-from bench.scenarios import command as scenarios
+from bench.logs.log import log_bench
+from bench.series.scenarios import command as scenarios
 from bench.wire import PROTOCOLS, wire_bench
 from bench.writes import writes_bench
 

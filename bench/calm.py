@@ -26,10 +26,10 @@ from harness.preparing import Prepared, prepared, with_changes
 from harness.request import RunRequest, default_results
 from harness.vocabulary import words
 from plans.defects import NONE
+from plans.grammar.sequence import Step, StepSpec
+from plans.grammar.steps import Elapsed
 from plans.load import find, load
 from plans.models import Plan
-from plans.sequence import Step, StepSpec
-from plans.steps import Elapsed
 from protocol.errors import FencepostError
 from protocol.faults import UNPLANNED
 from protocol.modes import MODES

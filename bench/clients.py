@@ -30,8 +30,8 @@ from bench.turns import (
     spread,
     turn,
 )
-from cluster.artifacts import cache_root
-from cluster.maven import copy_dependencies
+from cluster.releases.artifacts import cache_root
+from cluster.releases.maven import copy_dependencies
 from cluster.servers.cluster import Cluster
 from protocol.addresses import ZOOKEEPER
 from protocol.errors import ClientError, PrerequisiteError

@@ -30,8 +30,8 @@ import pyarrow.parquet as pq
 
 from bench.raw.folder import expected, make, told
 from bench.raw.shape import Shape, huge, many
-from checkers.contract import Batch, RunFacts
-from checkers.judge import judge as judge_here
+from checkers.judging.contract import Batch, RunFacts
+from checkers.judging.judge import judge as judge_here
 from evidence.collected import read_collection
 from evidence.findings import RunVerdict
 from evidence.folder import RunFolder

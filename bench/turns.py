@@ -15,10 +15,10 @@ from pathlib import Path
 
 from cluster.commands import Result, within
 from cluster.local.backend import open_cluster
+from cluster.processes.settings import RunSpec
 from cluster.servers.cluster import Cluster
-from cluster.servers.settings import RunSpec
 from evidence.folder import RunFolder
-from plans.steps import LedgerShape
+from plans.grammar.steps import LedgerShape
 from protocol.errors import ClientError
 from protocol.modes import MODES
 

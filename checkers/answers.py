@@ -22,7 +22,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.facts.alterations import changes_since
 from checkers.facts.boots import Boot, bookie_of, boots_of, by_lives, life_name, life_of
 from checkers.facts.disks import altered, copied_disks, on_disks
@@ -30,7 +29,8 @@ from checkers.facts.ledgers import RELEASED, histories
 from checkers.facts.versions import in_force
 from checkers.facts.wire import ADDS, denies, lives, proven_answers_about_entries
 from checkers.facts.wording import entries_text
-from checkers.found import Found, Row, first_rows, kept
+from checkers.judging.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts
+from checkers.judging.found import Found, Row, first_rows, kept
 from checkers.sets.spans import Spans, ints
 from evidence.codes import NEVER, Message, Status
 from evidence.findings import Finding, Judgement, Verdict

@@ -24,13 +24,13 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.facts.boots import Health, by_lives, life_of
 from checkers.facts.ledgers import OPENED, PASS_TIMES, REFUSED, RELEASED, Pass, histories, passes
 from checkers.facts.parts import delivered, entries_of, final
 from checkers.facts.versions import Version, lasting_duties
 from checkers.facts.wording import counted, entries_text, listed, some_notes
-from checkers.found import Found, capped, set_rows, span_rows
+from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts
+from checkers.judging.found import Found, capped, set_rows, span_rows
 from checkers.sets.marks import Marks
 from checkers.sets.spans import Bools, Ints, Spans, ints
 from evidence.codes import NEVER, ErrorCode, Holding, Kind, Outcome

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, by_ledger, value_at
 from checkers.facts.alterations import put_back_notes
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import HIGHEST_ACKED, HIGHEST_LAC, RELEASED, histories, operations_fact
@@ -28,7 +27,8 @@ from checkers.facts.promises import (
 )
 from checkers.facts.versions import Version
 from checkers.facts.wording import counted, entries_text, operation_text
-from checkers.found import Found, capped, ledger_rows, set_rows
+from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, by_ledger, value_at
+from checkers.judging.found import Found, capped, ledger_rows, set_rows
 from checkers.sets.spans import LAST_ENTRY, Ints, Spans
 from evidence.codes import NEVER, Flag, Kind, Outcome
 from evidence.findings import Finding, Judgement, Verdict

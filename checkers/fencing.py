@@ -21,13 +21,13 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from checkers.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
 from checkers.facts.boots import bookie_of, boots_of, life_name
 from checkers.facts.ledgers import RELEASED, histories
 from checkers.facts.parts import acked, flagged
 from checkers.facts.wire import is_sure, lives, proven_answers
 from checkers.facts.wording import counted, entries_text, operation_text, some_notes
-from checkers.found import Found, first_rows, kept, span_rows
+from checkers.judging.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
+from checkers.judging.found import Found, first_rows, kept, span_rows
 from checkers.sets.spans import LAST_ENTRY, Ints, Spans
 from evidence.codes import (
     EXPLICIT_NEGATIVES,

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.alterations import put_back_notes
 from checkers.facts.ledgers import histories
 from checkers.facts.versions import Version
 from checkers.facts.wording import counted
-from checkers.found import Found, capped
+from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, RunFacts
+from checkers.judging.found import Found, capped
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.metadata import LedgerMetadata, illegal_move, malformed
 

@@ -15,12 +15,12 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.facts.alterations import of_one_life
 from checkers.facts.ledgers import histories
 from checkers.facts.parts import acked, flagged, of_plan
 from checkers.facts.wording import counted, entries_text, operation_text
-from checkers.found import Found, capped, ledger_rows, set_rows, span_rows
+from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts
+from checkers.judging.found import Found, capped, ledger_rows, set_rows, span_rows
 from checkers.sets.ordering import changes
 from checkers.sets.spans import Spans
 from evidence.codes import Flag, Kind, Outcome

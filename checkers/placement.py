@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from functools import cache, partial
 from typing import NamedTuple
 
-from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import histories
 from checkers.facts.versions import Version
 from checkers.facts.wording import counted, entries_text, listed, some_notes
-from checkers.found import Found, capped
+from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, RunFacts
+from checkers.judging.found import Found, capped
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.addresses import name_of_id
 from protocol.quorums import Quorums

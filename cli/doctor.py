@@ -22,7 +22,7 @@ def command(bookie_conf: Path | None, version: str | None) -> int:
     """Check this machine (JDK, memory, disk, addresses and more), and with --bookie-conf a configuration."""
     from cluster.advice import configuration_warnings
     from cluster.doctor import checks
-    from cluster.versions import DEFAULT_VERSION
+    from cluster.releases.versions import DEFAULT_VERSION
     from harness.request import properties_of
 
     marks = {"ok": "ok  ", "warn": "warn", "fail": "FAIL"}

@@ -25,7 +25,7 @@ _ENDLESS = 10_000
 
 
 def _scenarios(_: Path) -> Iterator[str]:
-    from cluster.versions import DEFAULT_VERSION
+    from cluster.releases.versions import DEFAULT_VERSION
     from harness.vocabulary import words
     from plans.load import find, load, scenarios
 
@@ -55,8 +55,8 @@ def _columns(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 def _needs(plan: Plan) -> Iterator[str]:
     """What a run takes beside the default release and an ordinary user."""
-    from cluster.versions import DEFAULT_VERSION
-    from plans.rounds import every
+    from cluster.releases.versions import DEFAULT_VERSION
+    from plans.grammar.rounds import every
 
     if plan.cluster.disks is not None:
         yield "needs root"
@@ -116,8 +116,8 @@ def _modes(_: Path) -> Iterator[str]:
 
 
 def _versions(_: Path) -> Iterator[str]:
-    from cluster.artifacts import locked_versions
-    from cluster.versions import DEFAULT_VERSION
+    from cluster.releases.artifacts import locked_versions
+    from cluster.releases.versions import DEFAULT_VERSION
 
     for version in locked_versions():
         yield f"{version}{'  (default)' if version == DEFAULT_VERSION else ''}"

@@ -95,7 +95,7 @@ def command(
     if pause_on:
         if parallel > 1:
             raise click.UsageError("--pause-on pauses one run: leave out --parallel")
-        from harness.pausing import require_terminal
+        from harness.recording.pausing import require_terminal
 
         require_terminal()
     version = chosen_version(version, jars)
@@ -127,7 +127,7 @@ def chosen_version(version: str | None, jars: Path | None) -> str | None:
         return version
     if version is not None:
         raise click.UsageError("--bookkeeper names a release, --jars a build of your own: give one of them")
-    from cluster.artifacts import adopt
+    from cluster.releases.artifacts import adopt
 
     return adopt(jars)
 

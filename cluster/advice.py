@@ -16,8 +16,8 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
-from cluster import artifacts
-from cluster.versions import parse
+from cluster.releases import artifacts
+from cluster.releases.versions import parse
 from protocol.errors import PrerequisiteError
 from protocol.modes import DB_STORAGE
 

@@ -8,8 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
+from cluster.processes.settings import RunSpec
 from cluster.servers.cluster import Cluster
-from cluster.servers.settings import RunSpec
 from protocol.errors import UsageError
 
 NAMES = ("local", "docker")

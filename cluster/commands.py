@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from cluster.servers.client import Client, Reply, await_reply
 from evidence.codes import Outcome
-from plans.steps import LedgerShape
+from plans.grammar.steps import LedgerShape
 from protocol.errors import NotReadyError
 
 

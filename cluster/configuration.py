@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from cluster.versions import parse
+from cluster.releases.versions import parse
 from plans.cluster import (
     INDEX_DIRECTORIES,
     JOURNAL_DIRECTORIES,

@@ -19,11 +19,11 @@ from typing import Literal
 
 import psutil
 
-from cluster import artifacts
 from cluster.docker.images import compose_command, images_of
 from cluster.docker.sweep import EngineSocket, socket_path
+from cluster.releases import artifacts
+from cluster.releases.versions import DEFAULT_VERSION
 from cluster.servers import disks
-from cluster.versions import DEFAULT_VERSION
 from protocol import java
 from protocol.addresses import FIRST_OCTET, LAST_OCTET, AddressPlan
 from protocol.errors import FencepostError

@@ -3,12 +3,12 @@
 from cluster.links import Links, LinkState
 from cluster.messages import Way
 from cluster.metadata import Metadata
+from cluster.processes.process import Process, ProcessState, Refusal, Store
+from cluster.processes.runner import Direction, Exit, Networks
 from cluster.servers.bookie import Bookie
 from cluster.servers.client import Client
 from cluster.servers.cluster import Cluster
 from cluster.servers.disks import Disk
-from cluster.servers.process import Process, ProcessState, Refusal, Store
-from cluster.servers.runner import Direction, Exit, Networks
 from cluster.servers.zookeeper import ZooKeeper
 
 __all__ = [

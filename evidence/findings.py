@@ -1,6 +1,6 @@
 """Findings, judgements and verdicts: the result of judging, as data.
 
-Shapes only. ``checkers.verdict`` merges judgements into a verdict; the harness shows it. Nothing here
+Shapes only. ``checkers.judging.verdict`` merges judgements into a verdict; the harness shows it. Nothing here
 holds a host, a path or a wall-clock time, so that two judgements of the same evidence are equal byte for
 byte. Source: the rules in ``docs/verdicts.md``.
 """

@@ -220,7 +220,7 @@ class StepLine(TypedDict, total=False):
 
 
 class CopyTree(TypedDict):
-    """``copy.json`` of a copy of a disk (:mod:`evidence.disk_layout`)."""
+    """``copy.json`` of a copy of a disk (:mod:`evidence.raw.disk_layout`)."""
 
     server: str
     boot: int
@@ -231,7 +231,7 @@ class CopyTree(TypedDict):
 
 
 class DecidedTree(TypedDict):
-    """One row of what clients decided (:class:`plans.decisions.Decided`), as far as it is shown."""
+    """One row of what clients decided (:class:`plans.expected.decisions.Decided`), as far as it is shown."""
 
     case: str
     document: str

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checkers.availability import NO_ANSWERS
-from checkers.sufficiency import Sufficiency
-from checkers.verdict import convicting_properties, undecided, within_allowance
+from checkers.judging.sufficiency import Sufficiency
+from checkers.judging.verdict import convicting_properties, undecided, within_allowance
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from evidence.recorders import ledger_names, read_lines
-from plans.comparison import Comparison, Found, compare
-from plans.decisions import Decision
-from plans.expectations import standing
+from plans.expected.comparison import Comparison, Found, compare
+from plans.expected.decisions import Decision
+from plans.expected.expectations import standing
 from plans.reading.document import Tree
 from plans.resolve import from_json
 
@@ -66,7 +66,7 @@ def session_in(folder: Path, *, master: str | None = None) -> Iterator[Session]:
     ``folder``, that of the runs, takes Spark's scratch files (``.spark-<pid>``), which are gone afterwards.
     ``master`` is Spark's, by default all cores of this machine.
     """
-    from cluster.artifacts import cache_root
+    from cluster.releases.artifacts import cache_root
     from pipeline.session import LOCAL, Session, archive_in
 
     archive = archive_in(cache_root() / "class-data")

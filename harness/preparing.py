@@ -13,23 +13,23 @@ from textwrap import wrap
 
 from pydantic import ValidationError
 
-from cluster import artifacts
 from cluster.backends import backend
 from cluster.doctor import checks
+from cluster.releases import artifacts
+from cluster.releases.versions import DEFAULT_VERSION
 from cluster.servers import disks
-from cluster.versions import DEFAULT_VERSION
 from evidence.folder import DEFAULT_BACKEND
 from harness.cleaning import require_space
 from harness.request import RunRequest, properties_of
 from harness.vocabulary import words
 from plans.cluster import ClusterSpec
 from plans.defects import Defect, ordered, without_process
+from plans.grammar.names import bookie_names
+from plans.grammar.rounds import every
 from plans.load import find, load
 from plans.models import Plan
-from plans.names import bookie_names
 from plans.reading.nearest import unknown
 from plans.resolve import ResolvedPlan, resolve, with_rounds
-from plans.rounds import every
 from plans.versions import within
 from protocol.addresses import autorecovery_names
 from protocol.errors import IncapableError, PrerequisiteError, UsageError

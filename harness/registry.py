@@ -16,9 +16,9 @@ from pydantic import BaseModel
 from cluster.commands import Result
 from cluster.waiting import wait_until
 from evidence.codes import Outcome
-from harness.stage import Stage
-from plans.names import name_of
-from plans.steps import Condition
+from harness.recording.stage import Stage
+from plans.grammar.names import name_of
+from plans.grammar.steps import Condition
 
 P = TypeVar("P", bound=BaseModel)
 C = TypeVar("C", bound=Condition)

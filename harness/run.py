@@ -1,6 +1,6 @@
 """The spine: one prepared request from plan to verdict, for each of its modes in turn.
 
-Folder, cluster, steps, observation, closed evidence (``harness.record``); collection and
+Folder, cluster, steps, observation, closed evidence (``harness.recording.record``); collection and
 judgement (``harness.judging``); comparison and report here. What each station does is in the
 module that it calls.
 """
@@ -18,7 +18,7 @@ from harness.cleaning import at_work, drop_directories, is_at_work
 from harness.judging import Judge, compare_with_plan
 from harness.narrator import Narrator
 from harness.preparing import Prepared, introduction
-from harness.record import record
+from harness.recording.record import record
 from reports.page.writing import write_page
 from reports.results import ModeResult, RunResult
 from reports.seeded import seeded_lines

@@ -14,8 +14,8 @@ import nemesis
 import workloads
 from harness.registry import CONDITIONS, STEPS
 from nemesis.registry import FAULTS
-from plans.sequence import CHOSEN, Models, Vocabulary
-from plans.steps import Elapsed
+from plans.grammar.sequence import CHOSEN, Models, Vocabulary
+from plans.grammar.steps import Elapsed
 from workloads.registry import WORKLOADS
 
 for room in (harness.steps, harness.conditions, nemesis, workloads):

@@ -20,8 +20,8 @@ from random import Random
 from cluster.interface import Cluster, ProcessState, Refusal
 from nemesis.processes import Starting
 from nemesis.registry import CountingFault, Fault, FaultContext, Proof, no_ledger
-from plans.names import Nameable
-from plans.steps import Start
+from plans.grammar.names import Nameable
+from plans.grammar.steps import Start
 from protocol.errors import FaultError, FencepostError, LinkError, UsageError
 
 Record = Callable[[Mapping[str, object]], None]

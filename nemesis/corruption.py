@@ -19,7 +19,7 @@ from pydantic import Field, model_validator
 from cluster.interface import Bookie, Cluster, ProcessState
 from nemesis.registry import BookieFault, FaultContext, Proof, register
 from nemesis.storage import Part, Tampering, assert_down, files_below, folders
-from plans.names import GivenFault
+from plans.grammar.names import GivenFault
 from protocol.errors import FaultError, UsageError
 
 _WHERE: Mapping[str, tuple[Part, Sequence[str]]] = {

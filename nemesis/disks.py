@@ -21,7 +21,7 @@ from pydantic import Field
 from cluster.interface import Bookie, Cluster, ProcessState
 from cluster.servers.disks import Disk, unavailable_reason
 from nemesis.registry import BookieFault, FaultContext, HealOrder, Proof, await_effect, register
-from plans.names import EVERY_DISK, DiskName
+from plans.grammar.names import EVERY_DISK, DiskName
 from protocol.errors import FaultError, UsageError
 
 _BALLAST, _PROBE = ".ballast", ".probe"

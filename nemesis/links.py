@@ -21,7 +21,7 @@ from pydantic import Field, model_validator
 from cluster.interface import Cluster, Links, LinkState, ProcessState, Way
 from cluster.messages import HOLDING
 from nemesis.registry import CountingFault, Fault, FaultContext, HealOrder, Proof, register
-from plans.names import DestinationName, Params, ServerName, SourceName
+from plans.grammar.names import DestinationName, Params, ServerName, SourceName
 from protocol.addresses import OBSERVER, link_name
 from protocol.errors import FaultError, LinkError, UsageError
 

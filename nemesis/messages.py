@@ -21,7 +21,15 @@ from cluster.messages import Action, Rule, RuleState, Way
 from evidence.codes import Message, Status
 from nemesis.links import Link, Silence, assert_link
 from nemesis.registry import CountingFault, FaultContext, Proof, register
-from plans.names import PLACEHOLDERS, BookieName, DestinationName, LedgerName, Nameable, names_in, one_of
+from plans.grammar.names import (
+    PLACEHOLDERS,
+    BookieName,
+    DestinationName,
+    LedgerName,
+    Nameable,
+    names_in,
+    one_of,
+)
 from protocol.addresses import is_bookie
 from protocol.errors import FencepostError, UsageError
 

@@ -30,7 +30,7 @@ from nemesis.registry import (
     register,
 )
 from nemesis.storage import Tampering
-from plans.names import GivenFault
+from plans.grammar.names import GivenFault
 from protocol.addresses import ZOOKEEPER, link_name
 from protocol.errors import FaultError, UsageError
 

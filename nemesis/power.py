@@ -24,7 +24,7 @@ from cluster.servers.disks import Probe, unavailable_reason
 from nemesis.disks import disks_of, stop_slowing
 from nemesis.links import Pair
 from nemesis.registry import BookiesFault, FaultContext, HealOrder, Proof, register
-from plans.names import EVERY_DISK, DiskName
+from plans.grammar.names import EVERY_DISK, DiskName
 from protocol.addresses import OBSERVER
 from protocol.errors import FaultError, FencepostError, UsageError
 

@@ -14,8 +14,8 @@ from pydantic import Field
 
 from cluster.interface import Cluster, Exit, Process, ProcessState, Refusal
 from nemesis.registry import Fault, FaultContext, HealOrder, Proof, register
-from plans.names import ServerName
-from plans.steps import Start
+from plans.grammar.names import ServerName
+from plans.grammar.steps import Start
 from protocol.addresses import OBSERVER, PROXY, ZOOKEEPER, is_bookie
 from protocol.errors import ContradictedError, FaultError, ServerError, UnplannedDeathError, UsageError
 

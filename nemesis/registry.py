@@ -20,7 +20,7 @@ from pydantic import Field
 
 from cluster.interface import Bookie, Cluster, Process, ProcessState
 from cluster.waiting import wait_until
-from plans.names import BookieName, Bookies, Params
+from plans.grammar.names import BookieName, Bookies, Params
 from protocol.errors import FaultError, NotReadyError, UsageError
 from protocol.faults import EFFECTS
 

@@ -26,7 +26,7 @@ from nemesis.registry import (
     register,
 )
 from plans.cluster import of_index, of_journal
-from plans.names import Bookies
+from plans.grammar.names import Bookies
 from protocol.errors import FaultError, UsageError
 
 Part = Literal["journal", "ledgers", "index", "all"]

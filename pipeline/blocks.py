@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from checkers.contract import Batch, LedgerFacts
-from checkers.judge import combined_facts, facts_of
+from checkers.judging.contract import Batch, LedgerFacts
+from checkers.judging.judge import combined_facts, facts_of
 from checkers.sets.ordering import begins, grouped, in_order, is_sorted
 from evidence.schemas import BLOCKED, TABLES
 from pipeline.tables import write_facts, write_sorted

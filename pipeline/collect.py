@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from checkers.contract import RunFacts
 from checkers.facts.boots import boots_of
+from checkers.judging.contract import RunFacts
 from evidence.collect.clock import WallClock
 from evidence.collect.collected import Collected
 from evidence.collect.crosscheck import ends_unexplained, faults_missing, histories_cut
@@ -31,8 +31,8 @@ from evidence.collect.sealing import damage_to_seal
 from evidence.collect.servers import collect_servers
 from evidence.collect.wirelogs import LINKS, damage_to_log, is_logged, link_ends, wire_files
 from evidence.collected import Collection, write_collection
-from evidence.disk_layout import copies
 from evidence.folder import RunFolder
+from evidence.raw.disk_layout import copies
 from evidence.recorders import Lines, read_lines
 from evidence.schemas import OPERATIONS, FaultRow, ServerRow
 from evidence.shapes import EndTree, EventLine, RunTree

@@ -22,11 +22,11 @@ from evidence.collect.frames import WireNames, frames
 from evidence.collect.histories import SegmentFile, misplaced
 from evidence.collect.holdings import read_copy
 from evidence.collect.wirelogs import WireCounts, WireFile
-from evidence.disk_layout import copy_name
-from evidence.history import Segment
-from evidence.history import decode_segment as decode_history
+from evidence.raw.disk_layout import copy_name
+from evidence.raw.history import Segment
+from evidence.raw.history import decode_segment as decode_history
+from evidence.raw.wirelog import decode_segment as decode_wire_log
 from evidence.shapes import EventLine
-from evidence.wirelog import decode_segment as decode_wire_log
 from pipeline.blocks import write_parts
 
 _OF_HISTORIES = ("operations", "census", "watched")

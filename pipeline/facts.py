@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from checkers.contract import EVERY_LEDGER, RunFacts
+from checkers.judging.contract import EVERY_LEDGER, RunFacts
 from evidence.collect.wirelogs import is_logged
 from evidence.collected import Collection
 from evidence.exchange.chains import chains_of
 from evidence.folder import RunFolder
 from evidence.recorders import ledger_names
 from pipeline.tables import greatest, read_table
-from plans.names import EACH
+from plans.grammar.names import EACH
+from plans.grammar.rounds import ledger_and_round
 from plans.resolve import stored_allowance
-from plans.rounds import ledger_and_round
 from plans.versions import within
 from protocol.faults import Loses
 from protocol.modes import DB_STORAGE, JOURNALING, least_loss

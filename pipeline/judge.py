@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 
-from checkers.contract import Batch, LedgerFacts, RunFacts
-from checkers.found import KEPT, keeping_all
-from checkers.judge import AllFound, check_all, combined_facts, conclude_all, facts_of, join_all
+from checkers.judging.contract import Batch, LedgerFacts, RunFacts
+from checkers.judging.found import KEPT, keeping_all
+from checkers.judging.judge import AllFound, check_all, combined_facts, conclude_all, facts_of, join_all
 from evidence.collected import Collection, code_stamp, read_collection
 from evidence.findings import RunVerdict
 from evidence.folder import RunFolder, write_json

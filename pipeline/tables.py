@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from pyarrow.feather import read_table as read_feather
 from pyarrow.feather import write_feather
 
-from checkers.contract import LedgerFacts
+from checkers.judging.contract import LedgerFacts
 from evidence.findings import RunVerdict
 from evidence.folder import RunFolder
 from evidence.schemas import TABLES

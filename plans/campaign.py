@@ -11,9 +11,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from plans.grammar.names import AnyMode, Params
 from plans.load import scenarios
 from plans.matrix import Matrix
-from plans.names import AnyMode, Params
 from plans.reading.document import parse_file
 from plans.reading.mistakes import modelled
 from plans.reading.nearest import unknown

@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from plans.defects import Cures, SeedDefects
-from plans.names import BookieName, Params, ServerName, bookie_names
+from plans.grammar.names import BookieName, Params, ServerName, bookie_names
 from plans.versions import Version
 from protocol.addresses import MAX_AUTORECOVERY, MAX_BOOKIES, NAME
 from protocol.quorums import Quorums

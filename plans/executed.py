@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from plans.grammar.sequence import Place, StepSpec, rebuilt
 from plans.models import Plan
 from plans.reading.document import Tree
 from plans.resolve import shortest_s
-from plans.sequence import Place, StepSpec, rebuilt
 
 _NS_PER_S = 1_000_000_000
 BOOKIES = "bookies"

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from plans.controls import control_problems
+from plans.expected.controls import control_problems
+from plans.grammar.sequence import Vocabulary
 from plans.models import Plan
 from plans.reading.consistency import contradictions
 from plans.reading.document import Document, Problem, parse_file
@@ -18,7 +19,6 @@ from plans.reading.mistakes import modelled
 from plans.reading.nearest import unknown
 from plans.reading.parameters import replaced
 from plans.reading.walk import names_of
-from plans.sequence import Vocabulary
 from protocol.errors import PlanError
 from protocol.modes import MODES
 
@@ -82,7 +82,7 @@ def load_tree(
     """Check a plan that was saved by :func:`plans.models.plan_tree`.
 
     Without a vocabulary, steps, conditions and loads keep their parameters unread
-    (:class:`plans.sequence.Recorded`): enough to judge a run, not to repeat it.
+    (:class:`plans.grammar.sequence.Recorded`): enough to judge a run, not to repeat it.
     """
     return read(Document(source, tree), vocabulary, modes=modes)
 

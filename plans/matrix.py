@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from plans.cluster import quorum_keys, quorums_of
-from plans.names import Params, bookie_names
+from plans.grammar.names import Params, bookie_names
 from plans.reading.document import Tree
 from protocol.quorums import Quorums
 

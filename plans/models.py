@@ -22,10 +22,10 @@ from pydantic import (
 
 from plans.cluster import ClusterSpec
 from plans.defects import SeedDefect
-from plans.expectations import Property, Stated
-from plans.names import RESERVED, LedgerName, LossyLedger, ModeName, Params
+from plans.expected.expectations import Property, Stated
+from plans.grammar.names import RESERVED, LedgerName, LossyLedger, ModeName, Params
+from plans.grammar.sequence import Steps, dump
 from plans.reading.document import Tree
-from plans.sequence import Steps, dump
 from plans.versions import Version
 from protocol.addresses import MAX_CLIENTS, NAME, is_autorecovery, is_bookie
 

@@ -13,17 +13,17 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from plans.expectations import Expectation
+from plans.expected.expectations import Expectation
 from plans.exploring.chaos import expand
 from plans.exploring.seeds import HIGHEST_SEED, stream
+from plans.grammar.names import EACH, Names, Params, bookie_names
+from plans.grammar.rounds import every, unrepeatable
+from plans.grammar.sequence import Chaos, Place, Step, StepSpec, Together, Vocabulary, rebuilt
+from plans.grammar.steps import Act, Elapsed
 from plans.load import load_tree
 from plans.models import MOST_ROUNDS, Plan, plan_tree
-from plans.names import EACH, Names, Params, bookie_names
 from plans.reading.document import Document
 from plans.reading.mistakes import explained
-from plans.rounds import every, unrepeatable
-from plans.sequence import Chaos, Place, Step, StepSpec, Together, Vocabulary, rebuilt
-from plans.steps import Act, Elapsed
 from protocol.errors import PlanError
 from protocol.faults import EFFECTS
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from evidence.findings import RunVerdict
 from evidence.folder import DEFAULT_BACKEND, RunFolder
 from evidence.shapes import RunTree
-from plans.comparison import Comparison
+from plans.expected.comparison import Comparison
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from plans.comparison import Shown
+from plans.expected.comparison import Shown
 from reports.trials import Tally
 
 Line = tuple[str, str]

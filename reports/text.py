@@ -14,8 +14,8 @@ from evidence.findings import Finding, Judgement, RunVerdict, Verdict
 from evidence.folder import RunFolder
 from evidence.recorders import ledger_names
 from evidence.shapes import Load
-from plans.comparison import Comparison
-from plans.decisions import Decided
+from plans.expected.comparison import Comparison
+from plans.expected.decisions import Decided
 from protocol.modes import MODES
 from reports.marks import table
 from reports.results import RunResult

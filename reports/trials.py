@@ -16,7 +16,7 @@ from evidence.findings import Verdict
 from evidence.folder import RunFolder, read_json
 from evidence.seeding import releases_text
 from evidence.shapes import RunTree
-from plans.comparison import Comparison, Shown
+from plans.expected.comparison import Comparison, Shown
 from reports.results import ModeResult, RunResult
 
 ENDED_EARLY = "error"

@@ -18,10 +18,10 @@ from nemesis.registry import FAULTS
 from plans.exploring.generate import GenerateOptions, generate, left_out
 from plans.exploring.profile import DEFAULT, Profile, load_profile
 from plans.exploring.strokes import KINDS
+from plans.grammar.rounds import every
 from plans.load import load_tree
 from plans.models import Plan
 from plans.reading.document import Tree
-from plans.rounds import every
 from protocol.errors import EvidenceError, FencepostError
 from protocol.exit_codes import ExitCode
 from protocol.modes import MODES

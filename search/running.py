@@ -14,18 +14,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from checkers.verdict import within_allowance
+from checkers.judging.verdict import within_allowance
 from evidence.findings import Judgement, Verdict, read_verdict
 from evidence.folder import FoundRun, RunFolder, modes_of
 from evidence.recorders import ledger_names, read_lines
 from harness.experiments.parallel import ModeRun, recorded
 from harness.experiments.workers import Recorders
-from harness.finals import NOT_QUIET
 from harness.judging import Judge, judging
 from harness.narrator import Narrator
 from harness.preparing import Prepared
+from harness.recording.finals import NOT_QUIET
 from harness.run import judge_again, judge_recorded
-from plans.expectations import standing
+from plans.expected.expectations import standing
 from protocol.errors import EvidenceError, FencepostError
 from reports.results import ModeResult
 from search.status import Status
@@ -159,7 +159,7 @@ def kinds(judgements: Iterable[Judgement]) -> frozenset[str]:
 
 
 def known_kinds(folder: RunFolder) -> frozenset[str]:
-    """The known defects that any plan of a run's mode and release may meet (:mod:`plans.expectations`)."""
+    """Known defects that any plan of a run's mode and release may meet."""
     facts = folder.run()
     known = standing(facts["mode"], facts["bookkeeper"])
     return frozenset(f"{defect.property}/{defect.kind}" for defect in known)

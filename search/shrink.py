@@ -14,15 +14,15 @@ from itertools import repeat
 from pathlib import Path
 
 from checkers.facts.wording import counted
-from checkers.verdict import severity
+from checkers.judging.verdict import severity
 from evidence.folder import remove_run
 from harness.vocabulary import words
+from plans.grammar.rounds import every
 from plans.load import load_tree
 from plans.models import Plan, lean_tree
 from plans.reading.document import Tree
 from plans.reading.writing import plan_text
 from plans.resolve import resolve
-from plans.rounds import every
 from plans.shrinking.passes import PASSES, only_about
 from plans.shrinking.units import placed
 from protocol.errors import PlanError, UsageError

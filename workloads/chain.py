@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from cluster.commands import Chain, Totals
-from plans.names import Clients, LogName
+from plans.grammar.names import Clients, LogName
 from workloads.leading import Leader, Leadership, LeadingLoad, Term
 from workloads.member import RETRY_S, Member
 from workloads.registry import Crew, Job, register

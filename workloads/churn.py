@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from pydantic import Field
 
-from plans.names import ClientName
+from plans.grammar.names import ClientName
 from protocol.wire import NO_LEDGER
 from workloads.member import RETRY_S, Member
 from workloads.registry import Crew, Inbox, Job, Rolled, next_in, register

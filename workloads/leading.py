@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from pydantic import Field, model_validator
 
-from plans.names import Clients
-from plans.steps import LedgerShape
+from plans.grammar.names import Clients
+from plans.grammar.steps import LedgerShape
 from workloads.member import RETRY_S, Member
 from workloads.registry import Workload
 

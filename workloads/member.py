@@ -17,7 +17,7 @@ from typing import Generic, Protocol, TypeVar
 from cluster.commands import Commands, Known, Result, Totals
 from cluster.interface import Client, ProcessState
 from cluster.servers.client import Reply, await_reply
-from plans.steps import LedgerShape
+from plans.grammar.steps import LedgerShape
 from protocol.errors import ClientError, NotReadyError
 from workloads.registry import Crew, Workload
 

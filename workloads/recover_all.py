@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from plans.names import Clients
+from plans.grammar.names import Clients
 from protocol.metadata import LedgerState
 from workloads.member import Member
 from workloads.registry import Crew, Inbox, Job, Rolled, Workload, next_in, register

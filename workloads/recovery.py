@@ -16,8 +16,8 @@ from random import Random
 
 from pydantic import Field
 
-from plans.names import Clients
-from plans.steps import LedgerShape
+from plans.grammar.names import Clients
+from plans.grammar.steps import LedgerShape
 from workloads.member import RETRY_S, Member
 from workloads.registry import Crew, Job, Workload, register
 

@@ -17,7 +17,7 @@ from random import Random
 from typing import ClassVar, TypeVar
 
 from cluster.interface import Cluster
-from plans.names import Params
+from plans.grammar.names import Params
 
 Job = Callable[[], None]
 """What one member of a crew does until the load ends."""

@@ -18,8 +18,8 @@ from typing import ClassVar, TypeVar
 from pydantic import Field
 
 from cluster.commands import Result, Totals
-from plans.names import ClientName, Clients
-from plans.steps import LedgerShape
+from plans.grammar.names import ClientName, Clients
+from plans.grammar.steps import LedgerShape
 from protocol.errors import ClientError
 from workloads.member import RETRY_S, LoadEndedError, Member
 from workloads.registry import Crew, Inbox, Job, Rolled, Workload, next_in, register

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from plans.names import names_in
+from plans.grammar.names import names_in
 from protocol.errors import ServerError
 from workloads.registry import Crew, Job, register
 from workloads.rolling import TOTALS, RollingLoad, RollingWriter, rolling_jobs

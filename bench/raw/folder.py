@@ -15,12 +15,12 @@ import numpy as np
 from bench.raw.frames import LINKS, counters, frames
 from bench.raw.shape import BOOKIES, MS, OBSERVER, RUN_ID, SIZE_BYTES, STEP_NS, WRITER, Shape
 from bench.raw.slots import Rows, closed_ns, observer_slots, writer_slots
-from evidence import history, wirelog
-from evidence.crc import crc32
 from evidence.findings import Finding
 from evidence.folder import RunFolder
-from evidence.history import BOOT_SHIFT, SLOT, SLOT_BYTES, SLOTS
-from evidence.wirelog import RECORD, RECORD_BYTES, RECORDS, first_seq_of
+from evidence.raw import history, wirelog
+from evidence.raw.crc import crc32
+from evidence.raw.history import BOOT_SHIFT, SLOT, SLOT_BYTES, SLOTS
+from evidence.raw.wirelog import RECORD, RECORD_BYTES, RECORDS, first_seq_of
 from harness.provenance import provenance
 
 Found = tuple[str, str, int, int, int]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bench.raw.shape import BOOKIES, OBSERVER, STEP_NS, WINDOW, WRITER, Shape
 from bench.raw.slots import Ints, Rows, is_lost, observer_slots, writer_slots
 from evidence.codes import Direction, Kind, Message, Status
-from evidence.wirelog import RECORD
+from evidence.raw.wirelog import RECORD
 
 LINKS: Mapping[int, str] = dict(
     enumerate((f"{source}-{bookie}" for source in (WRITER[0], OBSERVER[0]) for bookie in BOOKIES), start=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from evidence.history import SLOTS
+from evidence.raw.history import SLOTS
 
 WRITER, OBSERVER = ("writer", 101), ("observer", 250)
 BOOKIES: Mapping[str, int] = {"b1": 1, "b2": 2, "b3": 3}

@@ -24,7 +24,7 @@ from bench.raw.shape import (
     Wounds,
 )
 from evidence.codes import ErrorCode, Flag, Kind, Outcome, Proof
-from evidence.history import BOOT_SHIFT, SLOT
+from evidence.raw.history import BOOT_SHIFT, SLOT
 
 Rows = NDArray[np.void]
 Ints = NDArray[np.int64]

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 
-from checkers.contract import EVERY_LEDGER, Batch, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
 from checkers.durability.classes import (
     CLASSES,
     EXPLAINED,
@@ -42,7 +41,8 @@ from checkers.facts.promises import (
 )
 from checkers.facts.versions import DELETED, duties
 from checkers.facts.wording import counted, entries_text, listed
-from checkers.found import Found, kept, set_rows, span_rows
+from checkers.judging.contract import EVERY_LEDGER, Batch, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
+from checkers.judging.found import Found, kept, set_rows, span_rows
 from checkers.sets.spans import Spans, ints
 from evidence.codes import Holding
 from evidence.findings import Finding, Judgement, Verdict

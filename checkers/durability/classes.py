@@ -24,7 +24,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from checkers.contract import Batch, Event, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.durability.holders import Holders, Lives, having, why_not
 from checkers.facts.boots import bookie_of, life_name
 from checkers.facts.disks import copied_disks
@@ -32,6 +31,7 @@ from checkers.facts.ledgers import histories
 from checkers.facts.versions import Version, duties, gathered
 from checkers.facts.wire import answers, denies, rule_text
 from checkers.facts.wording import counted, entries_text
+from checkers.judging.contract import Batch, Event, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.sets.spans import Bools, Ints, Spans
 from evidence.codes import NEVER, FrameFlag, Message, Status
 from protocol.faults import Loses

@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
 from checkers.durability.holders import acknowledged, by_bookie, inside
 from checkers.facts.ledgers import HIGHEST_LAC, PASS_TIMES, RELEASED, Pass, highest_of, histories, passes
 from checkers.facts.parts import delivered, entries_of, final, proven, signed
 from checkers.facts.promises import promises_of
 from checkers.facts.versions import duties, gathered
+from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
 from checkers.sets.marks import Marks
 from checkers.sets.ordering import firsts
 from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans

@@ -2,7 +2,7 @@
 
 A fault, or an operator's command that works on the bookie's own files. An end takes what was not written, and
 a power loss what was not synced: that the boots and the copies of disks show. Read from the
-``faults`` and ``servers`` tables of :class:`checkers.contract.RunFacts`.
+``faults`` and ``servers`` tables of :class:`checkers.judging.contract.RunFacts`.
 
 And sentences on ledgers whose metadata a fault of the run put back in time, with the fault. That alone is no
 anomaly, but such a ledger is always named.
@@ -14,10 +14,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from checkers.contract import RunFacts
 from checkers.facts.histories import Histories
 from checkers.facts.versions import DELETED, Version
 from checkers.facts.wording import counted
+from checkers.judging.contract import RunFacts
 from checkers.sets.spans import Spans
 from evidence.codes import NEVER
 from evidence.schemas import FaultRow

@@ -1,7 +1,7 @@
 """The lives of bookies: when each boot began and ended, and by what; and the state of all servers in a time.
 
-Read from the ``servers`` and ``faults`` of :class:`checkers.contract.RunFacts`; independent of operations and
-frames. Times are the run's nanoseconds, ``NEVER`` for a boot that lived to the end.
+Read from the ``servers`` and ``faults`` of :class:`checkers.judging.contract.RunFacts`; independent of
+operations and frames. Times are the run's nanoseconds, ``NEVER`` for a boot that lived to the end.
 A *life* is a bookie and its boot as one number, as in the tables.
 """
 
@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from checkers.contract import Event, RunFacts
 from checkers.facts.alterations import alterations, fault_text
+from checkers.judging.contract import Event, RunFacts
 from checkers.sets.spans import Ints
 from evidence.codes import NEVER
 from protocol.addresses import OBSERVER, PROXY, ZOOKEEPER

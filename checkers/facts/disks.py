@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.contract import Batch, RunFacts
 from checkers.facts.alterations import changes_since, hit, injected
 from checkers.facts.boots import Boot, bookie_of, boots_of, by_lives
 from checkers.facts.wire import lives
+from checkers.judging.contract import Batch, RunFacts
 from checkers.sets.spans import Spans
 from evidence.codes import NEVER
 from evidence.schemas import FaultRow

@@ -1,4 +1,4 @@
-"""Facts of ledgers that several properties ask for (:class:`checkers.contract.LedgerFact`)."""
+"""Facts of ledgers that several properties ask for (:class:`checkers.judging.contract.LedgerFact`)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows
 from checkers.facts.histories import Histories
 from checkers.facts.parts import acked, deleted, final, identified, told_lac
+from checkers.judging.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows
 from checkers.sets.ordering import begins, changes
 from evidence.codes import Kind, Outcome
 

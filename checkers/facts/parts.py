@@ -5,7 +5,7 @@ Ask for them by ``rows.once``: then each is worked out once for all checkers.
 
 from __future__ import annotations
 
-from checkers.contract import Rows
+from checkers.judging.contract import Rows
 from checkers.sets.marks import Marks
 from checkers.sets.spans import Bools, Spans
 from evidence.codes import Flag, Kind, Outcome, Proof

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from checkers.contract import Batch, LedgerFacts, RunFacts
 from checkers.facts.ledgers import HIGHEST_ACKED, HIGHEST_FORCED, HIGHEST_LAC, RELEASED
 from checkers.facts.parts import acked, delivered, entries_of, flagged, written
 from checkers.facts.wording import entries_text, operation_text
-from checkers.found import Found, mark_rows, set_rows
+from checkers.judging.contract import Batch, LedgerFacts, RunFacts
+from checkers.judging.found import Found, mark_rows, set_rows
 from checkers.sets.marks import Marks, unmarked
 from checkers.sets.spans import Spans
 from evidence.codes import Flag

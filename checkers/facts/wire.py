@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from checkers.contract import Batch, Columns, LedgerFact, Rows, RunFacts
 from checkers.facts.boots import life_of
+from checkers.judging.contract import Batch, Columns, LedgerFact, Rows, RunFacts
 from checkers.sets.ordering import Column
 from checkers.sets.spans import Bools, Ints
 from evidence.codes import EXPLICIT_NEGATIVES, NEVER, Direction, FrameFlag, Message, Status

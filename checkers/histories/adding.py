@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from checkers.facts.wording import counted
-from checkers.found import capped
+from checkers.judging.found import capped
 from evidence.codes import NEVER, Outcome
 from evidence.exchange.operations import Operation, hashable, text_of
 from evidence.findings import Finding, Judgement, Verdict

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from checkers.facts.wording import listed
-from checkers.found import capped
+from checkers.judging.found import capped
 from evidence.codes import Outcome
 from evidence.exchange.operations import Operation, hashable, text_of
 from evidence.findings import Finding, Judgement, Verdict

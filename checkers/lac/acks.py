@@ -24,12 +24,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, by_ledger, value_at
 from checkers.facts.ledgers import histories, operations_fact
 from checkers.facts.parts import acked, identified, told_lac
 from checkers.facts.wire import LOGGED, answers
 from checkers.facts.wording import counted, entries_text, operation_text
-from checkers.found import Found, Row, first_rows, kept, span_rows
+from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, by_ledger, value_at
+from checkers.judging.found import Found, Row, first_rows, kept, span_rows
 from checkers.sets.ordering import changes
 from checkers.sets.spans import Bools, Ints, Spans, ints
 from evidence.codes import NEVER, Kind, Message, Outcome, Status

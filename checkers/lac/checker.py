@@ -30,14 +30,14 @@ from operator import attrgetter
 import numpy as np
 import pyarrow as pa
 
-from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import HIGHEST_LAC, histories, operations_fact
 from checkers.facts.parts import acked, entries_of, identified, told_lac
 from checkers.facts.versions import Version, duties
 from checkers.facts.wire import UNPROVEN, proven_answers_about_entries, requests
 from checkers.facts.wording import counted, entries_text, listed, operation_text
-from checkers.found import Found, Row, capped, first_rows, kept, ledger_rows, set_rows
+from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
+from checkers.judging.found import Found, Row, capped, first_rows, kept, ledger_rows, set_rows
 from checkers.lac.acks import (
     FACTS,
     TABLES,

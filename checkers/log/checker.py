@@ -17,9 +17,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.wording import counted, listed
-from checkers.found import Found, capped, whole_rows
+from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, RunFacts
+from checkers.judging.found import Found, capped, whole_rows
 from checkers.log.cycles import Limits, Result, find_cycles
 from checkers.log.direct import read_findings, within_findings
 from checkers.log.edges import Edge, Edges, all_edges

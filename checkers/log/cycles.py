@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.found import KEPT
+from checkers.judging.found import KEPT
 from checkers.log.edges import Edge, Edges, with_process
 from checkers.log.models import CLASSES, CycleClass, Shape, classify, hides, implies
 from checkers.log.witness import Cycle, Part, Search, apart, pairs

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
-from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.ledgers import histories
 from checkers.facts.wire import LOGGED
 from checkers.facts.wording import counted, entries_text, listed
-from checkers.found import BOOKIE_WORDS, Found, Row, bookies_in, capped
+from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, RunFacts
+from checkers.judging.found import BOOKIE_WORDS, Found, Row, bookies_in, capped
 from checkers.recovery.closes import Close, Ensemble, closes_by_recovery
 from checkers.recovery.frames import Links, forged, moment_rows, read_rows, written_rows
 from checkers.recovery.grounds import AssessedClose, Assessment, Difference, Grounds, decided, differences

@@ -18,10 +18,10 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from checkers.contract import Rows
 from checkers.facts.histories import Histories
 from checkers.facts.wire import UNSURE_KIND, delivered_answers, denies, requests
-from checkers.found import BOOKIE_WORDS, Found, Row, bookie_bits, first_rows, set_rows, whole_rows
+from checkers.judging.contract import Rows
+from checkers.judging.found import BOOKIE_WORDS, Found, Row, bookie_bits, first_rows, set_rows, whole_rows
 from checkers.recovery.closes import Close
 from checkers.sets.spans import Bools, Ints, Spans, ints
 from evidence.codes import NEVER, FrameFlag, Message, Status

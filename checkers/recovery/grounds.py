@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from checkers.contract import RunFacts
 from checkers.facts.histories import Histories
 from checkers.facts.wording import counted, listed
-from checkers.found import Found, Row
+from checkers.judging.contract import RunFacts
+from checkers.judging.found import Found, Row
 from checkers.recovery.closes import Close
 from checkers.recovery.frames import FENCING, READ, Links, Moment
 from checkers.recovery.writers import Writers

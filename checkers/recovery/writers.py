@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from checkers.contract import Batch, Rows, RunFacts
 from checkers.facts.parts import flagged
 from checkers.facts.versions import Version
 from checkers.facts.wire import delivered_answers, requests
-from checkers.found import Found, whole_rows
+from checkers.judging.contract import Batch, Rows, RunFacts
+from checkers.judging.found import Found, whole_rows
 from checkers.sets.spans import Bools, Ints, ints
 from evidence.codes import NEVER, Flag, Kind, Message, Outcome, Status
 

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.contract import Batch, Columns, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.boots import Health, boots_of
 from checkers.facts.ledgers import PASS_TIMES, RELEASED, Pass, highest_of, histories, passes
 from checkers.facts.parts import of_plan, told_lac
 from checkers.facts.versions import Version, in_force
 from checkers.facts.wording import counted, entries_text, listed, some_notes
-from checkers.found import Found, capped, set_rows
+from checkers.judging.contract import Batch, Columns, LedgerFact, LedgerFacts, RunFacts
+from checkers.judging.found import Found, capped, set_rows
 from checkers.replicas.copies import Move, Short, Shown, copies, due_entries, moves, shorts
 from checkers.replicas.marks import absences, failed_tries, not_marked, promised, unmarked_early
 from checkers.replicas.repair import Repair

@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.contract import Rows, RunFacts
 from checkers.facts.parts import entries_of, signed
 from checkers.facts.versions import Version, lasting_duties
-from checkers.found import BOOKIE_WORDS, Found, bookie_bits, bookies_in, set_rows, span_rows
+from checkers.judging.contract import Rows, RunFacts
+from checkers.judging.found import BOOKIE_WORDS, Found, bookie_bits, bookies_in, set_rows, span_rows
 from checkers.sets.marks import Marks
 from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans
 from evidence.codes import Holding

@@ -20,10 +20,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from checkers.contract import Event, RunFacts
 from checkers.facts.boots import Health
 from checkers.facts.histories import Histories
 from checkers.facts.versions import Version, in_force
+from checkers.judging.contract import Event, RunFacts
 from checkers.replicas.copies import due_entries
 from checkers.replicas.repair import MARKED, UNMARKED, Repair, in_order, meddling, missing
 from evidence.findings import Finding

@@ -1,6 +1,6 @@
 """What repair did: who audited when, which ledgers were marked under-replicated, when the last mark vanished.
 
-Read from the ``servers`` and ``faults`` tables of :class:`checkers.contract.RunFacts` alone.
+Read from the ``servers`` and ``faults`` tables of :class:`checkers.judging.contract.RunFacts` alone.
 ZooKeeper's order of transactions (zxid) decides which mark is the later one; times are intervals.
 """
 
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from checkers.contract import Event, RunFacts
 from checkers.facts.alterations import by_commands, fault_text, injected
 from checkers.facts.wording import listed
+from checkers.judging.contract import Event, RunFacts
 from evidence.codes import NEVER
 from protocol.faults import effects_of
 

@@ -15,13 +15,13 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from checkers.contract import Event, Rows, RunFacts
 from checkers.facts.alterations import alterations
 from checkers.facts.boots import Boot, boots_of, by_lives, life_name
 from checkers.facts.histories import Histories
 from checkers.facts.versions import in_force, lasting_duties
 from checkers.facts.wire import denies, lives, proven_answers_about_entries
-from checkers.found import Found, ledger_rows
+from checkers.judging.contract import Event, Rows, RunFacts
+from checkers.judging.found import Found, ledger_rows
 from checkers.sets.spans import Bools, Ints
 from evidence.codes import NEVER, Message, Status
 

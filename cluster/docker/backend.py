@@ -25,13 +25,13 @@ from cluster.docker.images import PROGRAMS
 from cluster.docker.labels import KEEPER_LABEL, RUN_LABEL, identity
 from cluster.docker.machine import require, taken_octets
 from cluster.docker.project import Project
+from cluster.processes.keeping import Keeper
+from cluster.processes.scopes import Scopes
+from cluster.processes.settings import RunSpec
+from cluster.processes.site import Site
 from cluster.servers.cluster import Cluster
 from cluster.servers.disks import mount_points
-from cluster.servers.keeping import Keeper
 from cluster.servers.opening import Opening
-from cluster.servers.scopes import Scopes
-from cluster.servers.settings import RunSpec
-from cluster.servers.site import Site
 from protocol.addresses import PROXY, BridgedPlan
 from protocol.errors import UsageError
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from cluster.configuration import RACK_SCRIPT
 from cluster.docker.images import MACHINE, image_of
-from cluster.servers.settings import RunSpec
+from cluster.processes.settings import RunSpec
 from protocol.addresses import ADMIN, PROXY, ZOOKEEPER, BridgedPlan, server_number
 
 LAUNCH = "launch"

@@ -1,4 +1,4 @@
-"""Containers of one run as a :class:`cluster.servers.runner.Runner`.
+"""Containers of one run as a :class:`cluster.processes.runner.Runner`.
 
 Who converses does so over two named pipes in its own folder, not over the engine: the engine would carry
 every command and reply, and end the conversation when it is restarted. All other output is written to the
@@ -21,8 +21,8 @@ from cluster.docker import packets
 from cluster.docker.composing import LAUNCH
 from cluster.docker.engine import Deaths, Engine
 from cluster.docker.project import Project
-from cluster.servers.keeping import append_line
-from cluster.servers.runner import Direction, Exit, Launch, Started
+from cluster.processes.keeping import append_line
+from cluster.processes.runner import Direction, Exit, Launch, Started
 from cluster.waiting import await_threads
 from protocol.errors import ServerError
 

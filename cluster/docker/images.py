@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from cluster import artifacts, checksums
-from cluster.servers.runner import CLIENT, Java, Programs
-from cluster.versions import DEFAULT_VERSION
+from cluster.processes.runner import CLIENT, Java, Programs
+from cluster.releases import artifacts, checksums
+from cluster.releases.versions import DEFAULT_VERSION
 from protocol.addresses import PROXY
 from protocol.errors import PrerequisiteError
 

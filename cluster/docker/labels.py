@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cluster.docker.sweep import EngineSocket
-from cluster.servers.keeper import start_ticks
+from cluster.processes.keeper import start_ticks
 
 RUN_LABEL = "fencepost.run"
 KEEPER_LABEL = "fencepost.keeper"

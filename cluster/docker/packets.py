@@ -13,8 +13,8 @@ import subprocess
 from collections.abc import Collection, Mapping
 from functools import cache
 
+from cluster.processes.runner import Direction
 from cluster.servers.disks import SYSTEM_PATH
-from cluster.servers.runner import Direction
 from protocol.errors import ServerError
 
 _TABLE = "inet fencepost"

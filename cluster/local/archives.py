@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from cluster import artifacts
 from cluster.commands import within
+from cluster.processes.runner import BOOKIE, CLIENT, ZOOKEEPER
+from cluster.processes.settings import RunSpec
+from cluster.releases import artifacts
 from cluster.servers.client import Client
 from cluster.servers.cluster import Cluster
-from cluster.servers.runner import BOOKIE, CLIENT, ZOOKEEPER
-from cluster.servers.settings import RunSpec
 from evidence.folder import RunFolder
-from plans.steps import LedgerShape
+from plans.grammar.steps import LedgerShape
 from protocol.errors import FencepostError, PrerequisiteError
 from protocol.java import write_base_archive
 from protocol.modes import MODES

@@ -18,14 +18,14 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-from cluster import artifacts
 from cluster.local.archives import CACHED, Archives, train_missing
+from cluster.processes.runner import CLIENT, Java, Programs
+from cluster.processes.scopes import Scopes
+from cluster.processes.settings import RunSpec
+from cluster.processes.site import Site
+from cluster.releases import artifacts
 from cluster.servers.cluster import Cluster
 from cluster.servers.opening import Opening
-from cluster.servers.runner import CLIENT, Java, Programs
-from cluster.servers.scopes import Scopes
-from cluster.servers.settings import RunSpec
-from cluster.servers.site import Site
 from protocol.addresses import BOOKIE_PORT, PROXY_PORT, ZOOKEEPER_PORT, AddressPlan
 from protocol.java import java
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cluster.configuration import metadata_service_uri
+from cluster.processes.process import Process, Rung
+from cluster.processes.runner import BOOKIE as ROLE
+from cluster.processes.runner import Exit, Launch
+from cluster.processes.site import JavaProgram, Site
 from cluster.servers.bookie import Bookie
-from cluster.servers.process import Process, Rung
-from cluster.servers.runner import BOOKIE as ROLE
-from cluster.servers.runner import Exit, Launch
-from cluster.servers.site import JavaProgram, Site
 from protocol.addresses import ADMIN, ADMIN_NUMBER, bookie_id
 from protocol.shell import ShellCommand
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 
 from cluster.configuration import autorecovery_properties
 from cluster.metadata import RepairRecords
-from cluster.servers.process import Process, Rung
-from cluster.servers.runner import BOOKIE as ROLE
-from cluster.servers.runner import Exit, Launch
-from cluster.servers.site import JavaProgram, Site
+from cluster.processes.process import Process, Rung
+from cluster.processes.runner import BOOKIE as ROLE
+from cluster.processes.runner import Exit, Launch
+from cluster.processes.site import JavaProgram, Site
 from evidence.collect.logs import log_events
 from protocol.addresses import autorecovery_number
 from protocol.errors import ServerError

@@ -13,13 +13,13 @@ from cluster.configuration import (
     needs_rocksdb_conf,
 )
 from cluster.metadata import Metadata
+from cluster.processes.process import ProcessState, Rung, Store
+from cluster.processes.runner import BOOKIE as ROLE
+from cluster.processes.runner import Launch
+from cluster.processes.site import JavaProgram, Site
 from cluster.servers.answers import answer, listening
 from cluster.servers.disks import Disk, disks_of
 from cluster.servers.holdings import DiskRecord
-from cluster.servers.process import ProcessState, Rung, Store
-from cluster.servers.runner import BOOKIE as ROLE
-from cluster.servers.runner import Launch
-from cluster.servers.site import JavaProgram, Site
 from plans.cluster import (
     JOURNAL,
     LEDGERS,

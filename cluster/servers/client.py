@@ -18,10 +18,10 @@ from dataclasses import replace
 from typing import Any
 
 from cluster.configuration import client_properties
-from cluster.servers.process import Process, ProcessState, Rung
-from cluster.servers.runner import CLIENT as ROLE
-from cluster.servers.runner import Exit, Launch, Started
-from cluster.servers.site import JavaProgram, Site
+from cluster.processes.process import Process, ProcessState, Rung
+from cluster.processes.runner import CLIENT as ROLE
+from cluster.processes.runner import Exit, Launch, Started
+from cluster.processes.site import JavaProgram, Site
 from evidence.codes import RECORDED
 from protocol.errors import ClientError, NotReadyError
 

@@ -12,15 +12,15 @@ from pathlib import Path
 
 from cluster.links import Links
 from cluster.metadata import Metadata, RepairRecords
+from cluster.processes.process import Process
+from cluster.processes.runner import Exit, Networks
+from cluster.processes.site import Site
 from cluster.servers.admin import Administered, AdminProcess
 from cluster.servers.answers import answer
 from cluster.servers.autorecovery import AutoRecovery
 from cluster.servers.bookie import Bookie
 from cluster.servers.client import Client
-from cluster.servers.process import Process
 from cluster.servers.proxy import ProxyProcess
-from cluster.servers.runner import Exit, Networks
-from cluster.servers.site import Site
 from cluster.servers.zookeeper import ZooKeeper
 from evidence.shapes import Wire
 from protocol.addresses import bookie_name

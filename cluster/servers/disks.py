@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cluster.servers.keeping import Keeper
+from cluster.processes.keeping import Keeper
 from cluster.waiting import wait_until
 from evidence.folder import sync_folder
 from plans.cluster import SHARED, Disks, disk_names

@@ -20,10 +20,10 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from cluster.servers.runner import Exit
-from evidence.disk_layout import COPY_JSON, INDEX, JOURNALS, LAST_MARK, copy_name
+from cluster.processes.runner import Exit
 from evidence.folder import write_json
-from evidence.journal import NO_MARK, Mark, read_mark, replayed
+from evidence.raw.disk_layout import COPY_JSON, INDEX, JOURNALS, LAST_MARK, copy_name
+from evidence.raw.journal import NO_MARK, Mark, read_mark, replayed
 from evidence.seal import digest
 from protocol.faults import unclean
 

@@ -13,7 +13,7 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from cluster import artifacts
+from cluster.releases import artifacts
 from evidence.folder import RunFolder, read_json
 from evidence.shapes import Transaction
 from protocol.addresses import ZOOKEEPER

@@ -11,17 +11,17 @@ from concurrent.futures import ThreadPoolExecutor
 
 from cluster.links import Links, no_links, open_links
 from cluster.metadata import Metadata, RepairRecords
+from cluster.processes.keeping import Keeper
+from cluster.processes.process import Process, ProcessState
+from cluster.processes.scopes import Scopes
+from cluster.processes.settings import RunSpec
+from cluster.processes.site import Site
 from cluster.servers.admin import AdminProcess
 from cluster.servers.autorecovery import AutoRecovery
 from cluster.servers.bookie import Bookie
 from cluster.servers.client import Client
 from cluster.servers.cluster import Cluster
-from cluster.servers.keeping import Keeper
-from cluster.servers.process import Process, ProcessState
 from cluster.servers.proxy import ProxyProcess
-from cluster.servers.scopes import Scopes
-from cluster.servers.settings import RunSpec
-from cluster.servers.site import Site
 from cluster.servers.zookeeper import ZooKeeper
 from evidence.recorders import Recorder
 from protocol.addresses import OBSERVER, autorecovery_names

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from cluster.processes.process import Process, Rung
+from cluster.processes.runner import Launch
+from cluster.processes.site import Site
 from cluster.servers.answers import listening, reply
-from cluster.servers.process import Process, Rung
-from cluster.servers.runner import Launch
-from cluster.servers.site import Site
 from protocol.addresses import PROXY
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from cluster.configuration import java_properties, zookeeper_properties
 from cluster.metadata import NEW_CLUSTER
+from cluster.processes.process import ProcessState, Rung, Store
+from cluster.processes.runner import ZOOKEEPER as ROLE
+from cluster.processes.runner import Launch
+from cluster.processes.site import JavaProgram, Site
 from cluster.servers import offline
 from cluster.servers.answers import listening, reply
-from cluster.servers.process import ProcessState, Rung, Store
-from cluster.servers.runner import ZOOKEEPER as ROLE
-from cluster.servers.runner import Launch
-from cluster.servers.site import JavaProgram, Site
 from evidence.shapes import Transaction
 from protocol.addresses import ZOOKEEPER
 from protocol.errors import ServerError

@@ -1,6 +1,6 @@
 """The clients' history files of a run as a whole: which there are, and whether any is missing.
 
-A client's boot is a chain of segments numbered from 1; all but the last are full. ``evidence.history``
+A client's boot is a chain of segments numbered from 1; all but the last are full. ``evidence.raw.history``
 reads the content of one segment; this module checks what a single segment cannot show.
 """
 
@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from evidence.history import BOOT_SHIFT, SLOT_BYTES, SLOTS, Segment
-from evidence.segments import gaps, used_records
+from evidence.raw.history import BOOT_SHIFT, SLOT_BYTES, SLOTS, Segment
+from evidence.raw.segments import gaps, used_records
 from protocol.addresses import OBSERVER
 
 _NAME = re.compile(r"([a-z][a-z0-9]{0,15})-(\d{3,})-(\d{6,})\.hist")

@@ -18,10 +18,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from evidence.codes import Place
-from evidence.disk_layout import COPY_JSON, JOURNALS, LAST_MARK, LEDGERS, LOCATIONS
 from evidence.folder import read_json
-from evidence.index import KnownLedgers, read_ledgers, read_locations
-from evidence.journal import Records, parse, read_mark, replayed
+from evidence.raw.disk_layout import COPY_JSON, JOURNALS, LAST_MARK, LEDGERS, LOCATIONS
+from evidence.raw.index import KnownLedgers, read_ledgers, read_locations
+from evidence.raw.journal import Records, parse, read_mark, replayed
 from evidence.schemas import HOLDINGS, table_of
 from evidence.seal import digest
 from evidence.shapes import CopyTree, DiskDetail, EventLine

@@ -1,6 +1,6 @@
 """The wire log of a run as a whole: its segments, the names of its links, and what is missing.
 
-:mod:`evidence.wirelog` reads the content of one segment; this module checks what a single segment cannot
+:mod:`evidence.raw.wirelog` reads the content of one segment; this module checks what a single segment cannot
 show, and what the proxy itself reported at the end (``wire`` of ``end.json``). Every sentence on damage
 begins with ``frames: ``.
 """
@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evidence.codes import Direction
+from evidence.raw.segments import gaps, used_records
+from evidence.raw.wirelog import HEADER_BYTES, RECORD_BYTES, RECORDS
 from evidence.recorders import Lines
-from evidence.segments import gaps, used_records
 from evidence.shapes import EndTree, WireLog
-from evidence.wirelog import HEADER_BYTES, RECORD_BYTES, RECORDS
 
 LINKS = "links.jsonl"
 Links = Mapping[str, Mapping[str, int]]
@@ -47,7 +47,7 @@ class WireFile:
 class WireCounts:
     """The content of one segment.
 
-    ``used`` as in :class:`evidence.wirelog.WireSegment`; ``frames`` counts records by (link, way);
+    ``used`` as in :class:`evidence.raw.wirelog.WireSegment`; ``frames`` counts records by (link, way);
     ``gaps`` are the numbers of records before which some could not be written; ``damage`` and
     ``unnamed`` (links without a name) as found.
     """

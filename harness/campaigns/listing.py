@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from cluster.versions import DEFAULT_VERSION
+from cluster.releases.versions import DEFAULT_VERSION
 from evidence.seeding import modified_text
 from harness.experiments.experiment import Experiment, digest_of
 from harness.vocabulary import offered_faults, words
 from plans.campaign import Campaign, Runs
-from plans.controls import effect
 from plans.defects import ordered
+from plans.expected.controls import effect
 from plans.exploring.generate import GenerateOptions, generate
 from plans.exploring.profile import DEFAULT, load_profile
 from plans.load import find, load

@@ -23,8 +23,8 @@ from harness.judging import judging
 from harness.narrator import Narrator
 from harness.preparing import prepare
 from harness.request import RunRequest
-from plans.expectations import Property
-from plans.names import LedgerName, ModeName, Params
+from plans.expected.expectations import Property
+from plans.grammar.names import LedgerName, ModeName, Params
 from plans.reading.document import parse
 from plans.reading.nearest import unknown
 from plans.versions import Version

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cluster.waiting import wait_until
+from harness.recording.stage import Stage
 from harness.registry import condition
-from harness.stage import Stage
-from plans.names import BookieName, LedgerName
-from plans.steps import Condition, Quiet
+from plans.grammar.names import BookieName, LedgerName
+from plans.grammar.steps import Condition, Quiet
 from protocol.errors import NotReadyError
 from protocol.wire import EOK, NO_ENTRY, NO_LEDGER, UNKNOWN_STATE
 

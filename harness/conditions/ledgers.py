@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import Field
 
+from harness.recording.stage import Stage
 from harness.registry import condition
-from harness.stage import Stage
-from plans.names import GivenFault, LedgerName, LoadName
-from plans.steps import Condition
+from plans.grammar.names import GivenFault, LedgerName, LoadName
+from plans.grammar.steps import Condition
 from protocol.errors import UsageError
 
 

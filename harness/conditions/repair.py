@@ -14,10 +14,10 @@ from pydantic import Field
 
 from cluster.interface import Cluster, ProcessState
 from evidence.collect.logs import COUNTS, LogEvent
+from harness.recording.stage import Stage
 from harness.registry import Look, beginning, condition
-from harness.stage import Stage
-from plans.names import LedgerName
-from plans.steps import Condition
+from plans.grammar.names import LedgerName
+from plans.grammar.steps import Condition
 from protocol.errors import ContradictedError, UsageError
 
 _AUDITS = {

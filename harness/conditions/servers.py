@@ -11,10 +11,10 @@ from typing import Literal
 from pydantic import Field
 
 from cluster.interface import ProcessState
+from harness.recording.stage import Stage
 from harness.registry import condition
-from harness.stage import Stage
-from plans.names import BookieName, ClientName, ServerName
-from plans.steps import Condition
+from plans.grammar.names import BookieName, ClientName, ServerName
+from plans.grammar.steps import Condition
 from protocol.addresses import bookie_id
 from protocol.errors import ContradictedError, NotReadyError
 

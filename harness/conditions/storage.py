@@ -11,12 +11,12 @@ answer does not show it.
 from __future__ import annotations
 
 from cluster.interface import Bookie
-from evidence.journal import journal_id, parse
+from evidence.raw.journal import journal_id, parse
+from harness.recording.stage import Stage
 from harness.registry import Look, beginning, condition
-from harness.stage import Stage
 from plans.cluster import of_journal
-from plans.names import BookieName, LedgerName
-from plans.steps import Condition
+from plans.grammar.names import BookieName, LedgerName
+from plans.grammar.steps import Condition
 
 _ENOUGH = 2
 

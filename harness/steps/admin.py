@@ -10,13 +10,13 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from cluster.interface import ProcessState
+from cluster.processes.process import telling_lines
 from cluster.servers.admin import Administered
-from cluster.servers.process import telling_lines
 from evidence.codes import Outcome
+from harness.recording.stage import Stage
 from harness.registry import Done, step
-from harness.stage import Stage
-from plans.names import BookieName, one_of
-from plans.steps import HasOutcome
+from plans.grammar.names import BookieName, one_of
+from plans.grammar.steps import HasOutcome
 from protocol.errors import UsageError
 from protocol.shell import COMMANDS, ShellCommand
 

@@ -11,11 +11,11 @@ from typing import Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from cluster.configuration import CHOSEN_ENSEMBLE
+from harness.recording.stage import Stage
 from harness.registry import Done, ended, step
-from harness.stage import Stage
 from plans.executed import BOOKIES
-from plans.names import Bookies, ClientName, LogName, Params
-from plans.steps import Act, LedgerShape
+from plans.grammar.names import Bookies, ClientName, LogName, Params
+from plans.grammar.steps import Act, LedgerShape
 from protocol.addresses import bookie_id
 
 _APPEND_TIMEOUT_S = 600

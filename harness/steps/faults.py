@@ -11,12 +11,12 @@ from pydantic import Field
 
 from cluster.interface import Refusal, Store
 from harness.conditions.answers import await_preboot_check
+from harness.recording.stage import Stage
 from harness.registry import Done, step
-from harness.stage import Stage
 from nemesis.registry import FAULTS, Fault
 from plans.cluster import BookieSettings
-from plans.names import GivenFault, NewFault, Params, ServerName, StoreName, once
-from plans.steps import Heal, Resume, Start, StartsServers
+from plans.grammar.names import GivenFault, NewFault, Params, ServerName, StoreName, once
+from plans.grammar.steps import Heal, Resume, Start, StartsServers
 from plans.versions import Version
 from protocol.addresses import ZOOKEEPER
 from protocol.errors import UsageError

@@ -10,10 +10,10 @@ from concurrent.futures import wait
 
 from pydantic import Field
 
+from harness.recording.stage import Load, Stage, in_background
 from harness.registry import Done, step
-from harness.stage import Load, Stage, in_background
-from plans import sequence as grammar
-from plans.names import LoadName, Params
+from plans.grammar import sequence as grammar
+from plans.grammar.names import LoadName, Params
 from protocol.errors import FencepostError, NotReadyError, UsageError
 from workloads.registry import Crew, Workload
 

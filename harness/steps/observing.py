@@ -7,10 +7,10 @@ transaction log records them like any other.
 
 from __future__ import annotations
 
-from harness.finals import take_census
+from harness.recording.finals import take_census
+from harness.recording.stage import Stage
 from harness.registry import Done, step
-from harness.stage import Stage
-from plans.names import LedgerName, Params
+from plans.grammar.names import LedgerName, Params
 
 
 class Census(Params):

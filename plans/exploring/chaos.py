@@ -17,11 +17,11 @@ from random import Random
 from pydantic import ValidationError
 
 from plans.exploring.seeds import between, pick
-from plans.names import ANY_BOOKIE, ANY_CLIENT, Names
+from plans.grammar.names import ANY_BOOKIE, ANY_CLIENT, Names
+from plans.grammar.sequence import Chaos, ChaosFault, StepSpec, Together, dump
+from plans.grammar.steps import Elapsed, Heal, Quiet, Resume, Start
 from plans.reading.document import changed
 from plans.reading.mistakes import validated
-from plans.sequence import Chaos, ChaosFault, StepSpec, Together, dump
-from plans.steps import Elapsed, Heal, Quiet, Resume, Start
 from protocol.errors import PlanError
 from protocol.faults import effects_of
 

@@ -17,7 +17,7 @@ from plans.exploring.schedule import Limit, draw_burst, lanes, last_kills, quiet
 from plans.exploring.seeds import between, pick, stream
 from plans.exploring.strokes import KINDS, Cast
 from plans.exploring.workload import LOAD, Work, draw_work, quiet_ledgers
-from plans.names import EACH, bookie_names
+from plans.grammar.names import EACH, bookie_names
 from plans.reading.document import Tree
 from protocol.quorums import Quorums
 

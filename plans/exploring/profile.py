@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field
 
 from plans.cluster import quorums_of
 from plans.exploring.strokes import KINDS
-from plans.names import AnyMode, Params, Range
+from plans.grammar.names import AnyMode, Params, Range
 from plans.reading.document import parse_file
 from plans.reading.mistakes import modelled
 from plans.reading.nearest import unknown

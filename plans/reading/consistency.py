@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import BaseModel
 
-from plans.expectations import Breaks, Decides, Defect, Holds, describe
+from plans.expected.expectations import Breaks, Decides, Defect, Holds, describe
+from plans.grammar.rounds import unrepeatable
+from plans.grammar.sequence import Vocabulary
+from plans.grammar.steps import Act
 from plans.models import Plan
 from plans.reading.document import Problem
 from plans.reading.walk import RawStep, raw_steps
-from plans.rounds import unrepeatable
-from plans.sequence import Vocabulary
-from plans.steps import Act
 from plans.versions import overlap
 
 

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from plans.expectations import EXPECTATIONS
+from plans.expected.expectations import EXPECTATIONS
+from plans.grammar.names import name_of
+from plans.grammar.sequence import Chaos, ChaosFault, Load, Models, StepSpec, Together, Vocabulary
+from plans.grammar.steps import HasOutcome
 from plans.models import Control, Plan
-from plans.names import name_of
 from plans.reading.document import Tree
 from plans.reading.parameters import ONLY
-from plans.sequence import Chaos, ChaosFault, Load, Models, StepSpec, Together, Vocabulary
-from plans.steps import HasOutcome
 from protocol.modes import MODES
 
 Schema = Tree

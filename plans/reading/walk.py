@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from plans.cluster import SHARED, disk_names
-from plans.names import Names, bookie_names
+from plans.grammar.names import Names, bookie_names
 from plans.reading.document import Path
 from protocol.addresses import MAX_AUTORECOVERY, MAX_BOOKIES, autorecovery_names
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from plans.executed import BOOKIES as PINNED
+from plans.grammar.sequence import Place
 from plans.reading.document import Path, Tree, changed, everything
-from plans.sequence import Place
 from plans.shrinking.ddmin import ddmin
 from plans.shrinking.units import LEDGERS, LOADS, SORTS, name_of, params_of, placed, units, without
 from protocol.addresses import is_bookie

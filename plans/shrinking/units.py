@@ -1,16 +1,16 @@
 """Which steps of a plan belong together: a fault with its end, a load with its end, a ledger's acts.
 
 Works on the tree of a plan. A step's place is the indexes that lead to it, as in
-:mod:`plans.sequence`; a step that is taken away takes empty branches and blocks with it.
+:mod:`plans.grammar.sequence`; a step that is taken away takes empty branches and blocks with it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+from plans.grammar.sequence import Place
 from plans.reading.document import Tree
 from plans.reading.walk import MODIFIERS
-from plans.sequence import Place
 from protocol.faults import EFFECTS, effects_of
 
 Unit = frozenset[Place]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from checkers.verdict import severity
+from checkers.judging.verdict import severity
 from evidence.collected import read_collection
 from evidence.findings import Finding, RunVerdict, Verdict, read_verdict
 from evidence.folder import FoundRun, RunFolder, read_json

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import sys
 
-from cluster.artifacts import cache_root
 from cluster.backends import backend
-from cluster.versions import DEFAULT_VERSION
+from cluster.releases.artifacts import cache_root
+from cluster.releases.versions import DEFAULT_VERSION
 from evidence.folder import DEFAULT_BACKEND
 from harness.request import default_results
 from pipeline.session import write_archive

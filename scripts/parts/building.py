@@ -32,7 +32,7 @@ from stamp import ROOT
 sys.path.insert(0, str(ROOT))
 from cluster.docker import images
 from cluster.docker.images import DIGEST_LABEL, Image
-from cluster.versions import DEFAULT_VERSION
+from cluster.releases.versions import DEFAULT_VERSION
 from protocol.errors import FencepostError
 
 PULLED_BASE = "debian:bookworm-slim"

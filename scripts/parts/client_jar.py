@@ -18,8 +18,8 @@ from pathlib import Path
 from stamp import AGENT_JAR, CLIENT_JAR, ROOT
 
 sys.path.insert(0, str(ROOT))
-from cluster import artifacts, checksums, maven
-from cluster.checksums import cache_root, exclusive
+from cluster.releases import artifacts, checksums, maven
+from cluster.releases.checksums import cache_root, exclusive
 from protocol.errors import FencepostError
 from protocol.java import java
 

@@ -23,7 +23,7 @@ from stamp import ROOT
 
 sys.path.insert(0, str(ROOT))
 from cluster import doctor
-from cluster.maven import maven
+from cluster.releases.maven import maven
 from protocol.errors import FencepostError
 
 JDK_MINIMUM = 17

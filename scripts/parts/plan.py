@@ -16,7 +16,7 @@ import stamp
 import steps
 from stamp import ROOT
 
-from cluster.versions import DEFAULT_VERSION
+from cluster.releases.versions import DEFAULT_VERSION
 
 RESERVE_MB = 100
 _HAS_GO = machine.go() is not None

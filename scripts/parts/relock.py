@@ -25,7 +25,7 @@ import steps
 from stamp import ROOT
 
 sys.path.insert(0, str(ROOT))
-from cluster import artifacts, checksums, maven, versions
+from cluster.releases import artifacts, checksums, maven, versions
 from protocol.errors import FencepostError
 
 UPLOT_LOCK = ROOT / "locks" / "uplot.txt"

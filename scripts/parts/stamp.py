@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Lock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from cluster.checksums import cache_root as cache_root  # the checkout is importable only now
+from cluster.releases.checksums import cache_root as cache_root  # the checkout is importable only now
 
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / ".venv"

@@ -103,7 +103,7 @@ def packages_mark() -> Path:
 
 def servers() -> None:
     """Fetch the jars of the default version of BookKeeper and ZooKeeper and check them."""
-    run("servers", [PYTHON, "-B", "-m", "cluster.artifacts"], env=_network())
+    run("servers", [PYTHON, "-B", "-m", "cluster.releases.artifacts"], env=_network())
 
 
 def client() -> None:

@@ -32,7 +32,7 @@ from stamp import BUILD, ROOT
 
 sys.path.insert(0, str(ROOT))
 from cluster import doctor
-from cluster.maven import maven
+from cluster.releases.maven import maven
 
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
 EXPECTED_S = {

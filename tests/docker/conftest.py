@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.versions import DEFAULT_VERSION
+from cluster.releases.versions import DEFAULT_VERSION
 from protocol.errors import PrerequisiteError
 
 sys.path.append(str(Path(__file__).parents[2] / "scripts" / "parts"))  # what sets this machine up

@@ -20,8 +20,8 @@ from cluster.docker.backend import open_cluster
 from cluster.docker.labels import KEEPER_LABEL, RUN_LABEL, SERVICE_LABEL, abandoned
 from cluster.docker.sweep import EngineSocket, socket_path, sweep
 from cluster.interface import Direction, ProcessState
+from cluster.processes.settings import RunSpec
 from cluster.servers.disks import unavailable_reason
-from cluster.servers.settings import RunSpec
 from evidence.folder import RunFolder
 from evidence.recorders import read_lines
 from protocol.modes import MODES
@@ -190,7 +190,7 @@ HARNESS = """
 import sys, time
 from pathlib import Path
 from cluster.docker.backend import open_cluster
-from cluster.servers.settings import RunSpec
+from cluster.processes.settings import RunSpec
 from evidence.folder import RunFolder
 from protocol.modes import MODES
 folder = RunFolder(Path(sys.argv[1]))

@@ -8,7 +8,7 @@ import building
 import pytest
 
 from cluster.docker import images
-from cluster.versions import DEFAULT_VERSION
+from cluster.releases.versions import DEFAULT_VERSION
 
 pytestmark = pytest.mark.timeout(1500)
 

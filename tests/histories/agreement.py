@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from checkers.contract import RunFacts
+from checkers.judging.contract import RunFacts
 from checkers.log.models import CLASSES
 from evidence.codes import Kind, Outcome
 from evidence.findings import Finding, Judgement, RunVerdict

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from checkers.answers import Answers
 from checkers.availability import Availability
-from checkers.contract import RunFacts
 from checkers.durability.checker import Durability
 from checkers.fencing import Fencing
-from checkers.judge import CHECKERS, Checkers, judge
+from checkers.judging.contract import RunFacts
+from checkers.judging.judge import CHECKERS, Checkers, judge
 from checkers.lac.checker import Lac
 from checkers.placement import Placement
 from checkers.recovery.checker import Recovery

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from checkers.contract import RunFacts
+from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Flag, Kind, Message, Outcome, Status
 from tests.histories.exchanges import Wire
 from tests.histories.story import (

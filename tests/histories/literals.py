@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from checkers.contract import RunFacts
+from checkers.judging.contract import RunFacts
 from evidence.codes import Direction, Flag, Holding, Kind, Message, Outcome, Proof, Status
 from tests.histories.asking import ENOENTRY, add, fencing, plain_read, recovery, write_back
 from tests.histories.asking import answered as answer

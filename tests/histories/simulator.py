@@ -10,7 +10,7 @@ import random
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from checkers.contract import RunFacts
+from checkers.judging.contract import RunFacts
 from protocol.faults import Loses
 from tests.histories.clients import Row, Writer
 from tests.histories.cluster import CLOSED, Bugs, Cluster, write_set

@@ -11,8 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from checkers.contract import Batch, RunFacts
-from checkers.judge import judge
+from checkers.judging.contract import Batch, RunFacts
+from checkers.judging.judge import judge
 from evidence.codes import NEVER, Flag, Holding, Kind, Outcome, Proof
 from evidence.findings import RunVerdict
 from evidence.schemas import TABLES

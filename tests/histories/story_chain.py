@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from checkers.contract import RunFacts
+from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Flag, Kind, Outcome, Proof
 from evidence.exchange.chains import Chain
 from tests.histories.story import OBSERVER, READER, WRITER, Fact, operation, run_facts

@@ -15,8 +15,8 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from checkers.contract import RunFacts
-from checkers.judge import CHECKERS, Checkers, judge
+from checkers.judging.contract import RunFacts
+from checkers.judging.judge import CHECKERS, Checkers, judge
 from evidence.codes import NEVER, Holding, Kind, Outcome, Proof
 from evidence.findings import RunVerdict
 from tests.histories.story import BLANK, THREE, Fact, chunk, metadata

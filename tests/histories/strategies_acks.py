@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from checkers.contract import RunFacts
+from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Direction, FrameFlag, Kind, Message, Outcome, Status
 from tests.histories.exchanges import frame
 from tests.histories.story import READER, WRITER, Fact, metadata, operation, run_facts

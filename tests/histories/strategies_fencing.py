@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from checkers.contract import RunFacts
+from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Direction, Flag, FrameFlag, Holding, Kind, Message, Outcome, Proof, Status
 from tests.histories.exchanges import frame
 from tests.histories.lives import boot, fault

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from checkers.contract import RunFacts
+from checkers.judging.contract import RunFacts
 from tests.histories.story import Fact, closed, created, run_facts, vanished
 
 RACKS = {"b1": "r1", "b2": "r1", "b3": "r2", "b4": "r2", "b5": "r3"}

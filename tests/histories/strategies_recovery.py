@@ -9,7 +9,7 @@ import json
 import random
 from typing import Any
 
-from checkers.contract import RunFacts
+from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Direction, Flag, FrameFlag, Kind, Message, Outcome, Status
 from tests.histories.exchanges import frame
 from tests.histories.story import Fact, metadata, operation, run_facts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from checkers.contract import RunFacts
+from checkers.judging.contract import RunFacts
 from evidence.codes import Holding
 from tests.histories.lives import boot, fault
 from tests.histories.repairs import audit, elected, event, marked, unmarked

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from checkers.contract import RunFacts
+from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Message, Status
 from tests.histories.lives import boot as life
 from tests.histories.lives import fault, said, server

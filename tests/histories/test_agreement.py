@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkers.judge import CHECKERS, judge
+from checkers.judging.judge import CHECKERS, judge
 from tests.histories.agreement import SIDES, disagreements
 from tests.histories.literals_log import LITERALS
 from tests.histories.simulator import simulated

@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.judge import CHECKERS, check_all, combined_facts, conclude_all, facts_of, join_all, judge
+from checkers.judging.judge import (
+    CHECKERS,
+    check_all,
+    combined_facts,
+    conclude_all,
+    facts_of,
+    join_all,
+    judge,
+)
 from evidence.codes import Flag, Holding, Kind, Message, Outcome, Status
 from tests.histories.families import FAMILIES
 from tests.histories.literals_log import LITERALS

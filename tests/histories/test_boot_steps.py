@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.judge import judge
+from checkers.judging.judge import judge
 from checkers.servers.checker import Servers
 from evidence.codes import Message, Status
 from tests.histories.lives import said

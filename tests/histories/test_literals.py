@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkers.judge import CHECKERS, judge
+from checkers.judging.judge import CHECKERS, judge
 from checkers.log.models import STRONGEST, forbidden
 from tests.histories.literals_log import LITERALS
 from tests.histories.story import chunk, convicted

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.contract import RunFacts
-from checkers.judge import judge
+from checkers.judging.contract import RunFacts
+from checkers.judging.judge import judge
 from checkers.log.checker import Log
 from evidence.codes import Kind, Outcome
 from evidence.exchange.chains import Chain, chains_of

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench.log_histories import Shape, serial, without
+from bench.logs.log_histories import Shape, serial, without
 from checkers.log.checker import judge_log
 from evidence.codes import Outcome
 from evidence.exchange.jepsen import jepsen_lines, read_jepsen

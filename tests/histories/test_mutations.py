@@ -6,8 +6,8 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.contract import Batch
-from checkers.judge import CHECKERS, judge
+from checkers.judging.contract import Batch
+from checkers.judging.judge import CHECKERS, judge
 from checkers.order import Order
 from evidence.findings import Verdict
 from tests.histories.lawful import lawful

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.judge import CHECKERS
+from checkers.judging.judge import CHECKERS
 from evidence.findings import Finding, Judgement, Verdict
 from tests.histories.mutations.registry import Sign, mutant, span, unknown
 from tests.histories.trial.mutation import full, score, tallies

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from checkers.answers import Answers
-from checkers.contract import Batch
-from checkers.judge import check_all, combined_facts, conclude_all, facts_of, join_all, judge
+from checkers.judging.contract import Batch
+from checkers.judging.judge import check_all, combined_facts, conclude_all, facts_of, join_all, judge
 from checkers.lac.checker import Lac
 from checkers.recovery.checker import Recovery
 from evidence.codes import Kind, Message, Outcome

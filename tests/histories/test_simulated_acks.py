@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.judge import judge
+from checkers.judging.judge import judge
 from checkers.lac.checker import Lac
 from evidence.codes import Kind, Outcome
 from tests.histories.clients import Writer

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from checkers.judge import CHECKERS, judge
+from checkers.judging.judge import CHECKERS, judge
 from evidence.findings import Verdict
 from tests.histories.cluster import CLOSED, DELETED, Bugs
 from tests.histories.network import DROP, DUPLICATE, FORGE, HOLD, Rule

@@ -9,7 +9,7 @@ import pytest
 from checkers.availability import Availability
 from checkers.durability.checker import Durability
 from checkers.fencing import Fencing
-from checkers.judge import judge
+from checkers.judging.judge import judge
 from evidence.findings import Verdict
 from tests.histories.cluster import Bugs
 from tests.histories.network import DUPLICATE, FORGE, HOLD, Rule

@@ -13,7 +13,7 @@ import pytest
 
 from checkers.answers import Answers
 from checkers.durability.checker import Durability
-from checkers.judge import judge
+from checkers.judging.judge import judge
 from evidence.codes import Kind, Outcome
 from tests.histories import twins_holdings as twins
 from tests.histories.cluster import Bugs

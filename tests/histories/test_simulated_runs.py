@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkers.judge import CHECKERS, judge
+from checkers.judging.judge import CHECKERS, judge
 from evidence.findings import Verdict
 from tests.histories.simulator import Settings, Simulation, simulated
 from tests.histories.story import chunk

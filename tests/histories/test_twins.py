@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 from hypothesis import given
 
-from checkers.judge import judge
+from checkers.judging.judge import judge
 from evidence.codes import Holding
 from tests.histories.agreement import SIDES, disagreements
 from tests.histories.families import FAMILIES

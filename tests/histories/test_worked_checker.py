@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from checkers.contract import Checker
-from checkers.judge import judge
+from checkers.judging.contract import Checker
+from checkers.judging.judge import judge
 from evidence.findings import Verdict
 from tests.histories.lawful import lawful
 from tests.histories.simulator import simulated

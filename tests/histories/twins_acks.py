@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from checkers.contract import RunFacts
+from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Direction, Kind, Message, Outcome, Status
 from tests.histories.rows import complete_chain, proven, rows, write_set
 from tests.histories.story import Fact

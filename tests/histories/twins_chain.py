@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from checkers.contract import RunFacts
+from checkers.judging.contract import RunFacts
 from checkers.log.models import STRONGEST, forbidden
 from evidence.codes import NEVER, Flag, Kind, Outcome, Proof
 from tests.histories.log_story import Txn, append, completed, read

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 
-from checkers.contract import RunFacts
+from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Flag, FrameFlag, Holding, Kind, Message
 from tests.histories.rows import (
     Row,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 
-from checkers.contract import RunFacts
+from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Direction, FrameFlag, Holding, Message, Status
 from tests.histories.rows import DENIALS, Row, chain, complete_chain, proven, rows, sure, write_set
 from tests.histories.story import Fact

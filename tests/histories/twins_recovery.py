@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
-from checkers.contract import RunFacts
+from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Direction, Flag, FrameFlag, Kind, Message, Outcome, Status
 from tests.histories.rows import DENIALS, Row, boots, chain, complete_chain, operations, proven, rows
 from tests.histories.story import Fact

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster import artifacts
+from cluster.releases import artifacts
 
 _CLASS = "org/apache/bookkeeper/bookie/LedgerDescriptorImpl"
 _CALL = re.compile(r"boolean isFenced\(\).*?invokeinterface #(\d+)", re.DOTALL)

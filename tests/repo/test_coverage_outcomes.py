@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.rows import Row, read_rows
-from cluster.versions import DEFAULT_VERSION
+from bench.series.rows import Row, read_rows
+from cluster.releases.versions import DEFAULT_VERSION
 from harness.vocabulary import words
-from plans.controls import effect
-from plans.expectations import Breaks, Decides, Defect, Expectation
+from plans.expected.controls import effect
+from plans.expected.expectations import Breaks, Decides, Defect, Expectation
 from plans.load import find, load
 from plans.models import Plan
 from plans.versions import within

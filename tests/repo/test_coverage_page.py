@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from checkers.judge import CHECKERS
+from checkers.judging.judge import CHECKERS
 
 OUTCOMES = ("holds", "breaks", "differs", "as described", "known gap", "not shown")
 NAME = re.compile(r"`((?:bp46|closing|durability|fencing|protocol|soak)/[a-z0-9-]+)`")

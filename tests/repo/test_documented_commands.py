@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from bench.rows import read_rows
+from bench.series.rows import read_rows
 from cli.main import fencepost
 from plans.load import find, scenarios
 from tests.documented import DOCUMENTED, Command, command

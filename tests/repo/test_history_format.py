@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evidence import codes, collected, folder, history, wirelog
+from evidence import codes, collected, folder
 from evidence.codes import Kind, Outcome
+from evidence.raw import history, wirelog
 from evidence.schemas import TABLES
 from tests.histories.simulator import simulated
 from tests.spark.rawfolder import Story, make

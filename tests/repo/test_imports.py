@@ -25,7 +25,7 @@ ARROWS = {
     "bench": {*_BELOW, "reports", "harness", "search", "cli"},
 }
 PARTS = {
-    ("reports", "checkers"): {"checkers.verdict", "checkers.facts.wording"},
+    ("reports", "checkers"): {"checkers.judging.verdict", "checkers.facts.wording"},
     ("reports", "pipeline"): {"pipeline.trends"},
 }
 """Arrows that lead only to these modules: what names findings, and the rows of trends."""
@@ -126,7 +126,7 @@ def test_no_room_is_forgotten(modules: list[Path], root: Path) -> None:
         ("harness", "from pyspark.sql import SparkSession"),
         ("plans", "from . import models"),
         ("reports", "from harness.request import RunRequest"),
-        ("reports", "from checkers.contract import Checker"),
+        ("reports", "from checkers.judging.contract import Checker"),
         ("reports", "import pipeline.session"),
         ("harness", "from search.status import Status"),
         ("search", "import cli"),
@@ -140,8 +140,9 @@ def test_a_wrong_import_is_seen(room: str, source: str) -> None:
 
 
 def test_the_right_imports_pass() -> None:
-    assert not wrong("harness", "import pipeline, nemesis\nfrom checkers.contract import Checker")
-    assert not wrong("reports/explain", "from checkers.verdict import severity\nimport pipeline.trends")
+    assert not wrong("harness", "import pipeline, nemesis\nfrom checkers.judging.contract import Checker")
+    assert not wrong("reports/explain", "from checkers.judging.verdict import severity")
+    assert not wrong("reports/explain", "import pipeline.trends")
     assert not wrong("search", "from reports.text import verdict_lines\nimport harness.run")
     assert not wrong("cluster/docker", "import docker")
     assert not wrong("cluster/local", "import kazoo")

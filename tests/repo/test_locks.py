@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from cluster import artifacts, checksums
-from cluster.versions import DEFAULT_VERSION, PUBLISHED
+from cluster.releases import artifacts, checksums
+from cluster.releases.versions import DEFAULT_VERSION, PUBLISHED
 
 NAME = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==", re.MULTILINE)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.rows import PART, Row, read_rows, series_table
-from bench.units import stated_units
+from bench.series.rows import PART, Row, read_rows, series_table
+from bench.series.units import stated_units
 from plans.load import scenarios
 from reports.marks import between
 

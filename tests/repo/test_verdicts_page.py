@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from checkers.contract import Checker
-from checkers.judge import CHECKERS
+from checkers.judging.contract import Checker
+from checkers.judging.judge import CHECKERS
 
 
 @pytest.mark.parametrize("checker", CHECKERS, ids=lambda checker: checker.name)

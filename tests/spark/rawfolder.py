@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.raw.folder import write_slots
-from evidence import history
 from evidence.codes import Flag, Kind, Outcome, Proof
 from evidence.collect.histories import segment_files
 from evidence.folder import RunFolder
-from evidence.history import COMPLETED, INVOKED
+from evidence.raw import history
+from evidence.raw.history import COMPLETED, INVOKED
 from protocol.modes import MODES
 
 RUN_ID = 2**63 + 5

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.raw.folder import write_frames
-from evidence.wirelog import RECORD
+from evidence.raw.wirelog import RECORD
 
 ADD, REQUEST, ANSWER, EOK, NONE = 1, 0, 1, 0, -1
 Records = NDArray[Any]

@@ -9,7 +9,7 @@ import pytest
 
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
-from evidence.history import SLOT_BYTES
+from evidence.raw.history import SLOT_BYTES
 from tests import inline
 from tests.spark.rawfolder import Story, make
 

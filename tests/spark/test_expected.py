@@ -12,7 +12,7 @@ from evidence.findings import Verdict
 from harness.judging import compare_with_plan
 from harness.narrator import Narrator
 from harness.run import conclude
-from plans.comparison import Comparison
+from plans.expected.comparison import Comparison
 from reports.results import ModeResult, RunResult
 from reports.trials import stored_trial, trial
 from tests.inline import judged

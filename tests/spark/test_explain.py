@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from evidence.folder import RunFolder
-from evidence.wirelog import RECORD
+from evidence.raw.wirelog import RECORD
 from pipeline.collect import collect
 from protocol.errors import EvidenceError, UsageError
 from reports.explain.story import explain

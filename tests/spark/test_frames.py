@@ -13,7 +13,7 @@ from evidence.codes import NEVER
 from evidence.collected import read_collection
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
-from evidence.wirelog import RECORDS
+from evidence.raw.wirelog import RECORDS
 from pipeline import collect as collecting
 from pipeline.collect import collect
 from pipeline.facts import run_facts

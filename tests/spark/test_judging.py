@@ -10,12 +10,12 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from checkers.contract import Batch
-from checkers.judge import judge as judge_here
+from checkers.judging.contract import Batch
+from checkers.judging.judge import judge as judge_here
 from evidence.collected import read_collection
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
-from evidence.history import SLOT_BYTES
+from evidence.raw.history import SLOT_BYTES
 from evidence.schemas import BLOCKED
 from pipeline import collect as collecting
 from pipeline.blocks import Bucket, batches

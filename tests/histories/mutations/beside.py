@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from random import Random
 
-from checkers.contract import RunFacts
+from checkers.judging.contract import RunFacts
 from evidence.codes import Kind
 from tests.histories.lawful import lawful
 from tests.histories.lives import fault

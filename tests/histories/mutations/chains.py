@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from checkers.contract import RunFacts
+from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Kind, Outcome
 from evidence.exchange.chains import Chain
 from tests.histories.mutations.registry import Sign, operator

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from checkers.contract import RunFacts
+from checkers.judging.contract import RunFacts
 from evidence.codes import Holding, Message, Status
 from evidence.findings import Verdict
 from protocol.faults import Loses

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
-from checkers.contract import RunFacts
+from checkers.judging.contract import RunFacts
 from evidence.codes import Direction, Flag, Holding, Kind, Message, Status
 from tests.histories.mutations.registry import Sign, span
 from tests.histories.story import READER, WRITER, Fact

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from random import Random
 
-from checkers.contract import RunFacts
+from checkers.judging.contract import RunFacts
 from evidence.codes import Flag, Holding, Kind, Outcome
 from tests.histories.lives import boot, server
 from tests.histories.mutations.edits import Row, replaced, without

@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 
-from bench.log_histories import Shape, serial, without
+from bench.logs.log_histories import Shape, serial, without
 from checkers.log.checker import judge_log
 from evidence.codes import Outcome
 from evidence.exchange.transactions import Micro, Transactions

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, NamedTuple
 
-from checkers.contract import RunFacts
-from checkers.judge import CHECKERS, judge
-from checkers.verdict import EVIDENCE, merged, undecided
+from checkers.judging.contract import RunFacts
+from checkers.judging.judge import CHECKERS, judge
+from checkers.judging.verdict import EVIDENCE, merged, undecided
 from evidence.findings import Judgement, Verdict
 from tests.histories.story import Fact, chunk
 

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from checkers.judge import CHECKERS
+from checkers.judging.judge import CHECKERS
 from tests.histories.mutations.every import OPERATORS, Mutant, Operator, made
 from tests.histories.mutations.registry import Sign, name_of
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from random import Random
 
-from bench.log_histories import Shape, serial
-from checkers.judge import judge
+from bench.logs.log_histories import Shape, serial
+from checkers.judging.judge import judge
 from checkers.log.checker import judge_log
 from evidence.findings import Verdict
 from tests.histories.lawful import lawful

@@ -11,11 +11,11 @@ import pytest
 
 from cluster.interface import Client
 from cluster.local.backend import open_cluster
+from cluster.processes.settings import RunSpec
 from cluster.servers.cluster import Cluster
-from cluster.servers.settings import RunSpec
 from evidence.collect.histories import segment_files
 from evidence.folder import RunFolder
-from evidence.history import decode_segment
+from evidence.raw.history import decode_segment
 from protocol.modes import MODES
 
 RUN_ID = 2**64 - 99

@@ -9,7 +9,7 @@ import pytest
 
 from cluster.configuration import CHOSEN_ENSEMBLE
 from cluster.local.backend import open_cluster
-from cluster.servers.settings import RunSpec
+from cluster.processes.settings import RunSpec
 from evidence.folder import RunFolder
 from protocol.modes import MODES
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from cluster.local.backend import open_cluster
-from cluster.servers.settings import RunSpec
+from cluster.processes.settings import RunSpec
 from cluster.waiting import wait_until
 from evidence.codes import NEVER, Flag, Holding, Kind, Outcome
 from evidence.collect.histories import segment_files
 from evidence.folder import RunFolder
-from evidence.history import decode_segment
+from evidence.raw.history import decode_segment
 from protocol.modes import MODES
 
 QUORUMS = {"ensemble": 3, "write_quorum": 3, "ack_quorum": 2}

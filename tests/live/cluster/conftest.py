@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from cluster.local.backend import open_cluster
+from cluster.processes.settings import RunSpec
 from cluster.servers.cluster import Cluster
-from cluster.servers.settings import RunSpec
 from cluster.waiting import wait_until
 from evidence.folder import RunFolder
 from protocol.modes import MODES

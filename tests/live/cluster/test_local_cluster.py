@@ -254,7 +254,7 @@ def test_an_ended_harness_leaves_no_server(opened: Opener, tmp_path: Path, numbe
         import sys
         from pathlib import Path
         from cluster.local.backend import open_cluster
-        from cluster.servers.settings import RunSpec
+        from cluster.processes.settings import RunSpec
         from evidence.folder import RunFolder
         from protocol.modes import MODES
         folder = RunFolder.create(Path({str(tmp_path)!r}), "killed")

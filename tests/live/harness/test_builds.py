@@ -6,7 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
-from cluster import artifacts
+from cluster.releases import artifacts
 from tests.live.running import Start, assert_as_stated
 
 OWN = ("bookkeeper-server", "bookkeeper-common", "bookkeeper-proto")

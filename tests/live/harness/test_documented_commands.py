@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from bench.__main__ import bench
-from cluster import artifacts
+from cluster.releases import artifacts
 from tests.live.running import ROOT, Start, assert_as_stated, document_in
 from tests.spark.standalone import standalone
 

@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 from evidence.codes import Message
-from evidence.wirelog import decode_segment
+from evidence.raw.wirelog import decode_segment
 from tests.live.running import Start
 
 PLAN = """\

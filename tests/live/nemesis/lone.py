@@ -14,12 +14,12 @@ from typing import Any
 
 from cluster.interface import ProcessState, Refusal
 from cluster.local.backend import open_cluster
-from cluster.servers.settings import RunSpec
+from cluster.processes.settings import RunSpec
 from cluster.waiting import wait_until
 from evidence.codes import ErrorCode
 from evidence.collect.logs import LogEvent
 from evidence.folder import RunFolder
-from harness.stage import BootLogs
+from harness.recording.stage import BootLogs
 from nemesis.active import Active
 from protocol.addresses import bookie_id
 from protocol.modes import MODES

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cluster.local.backend import open_cluster
-from cluster.servers.settings import RunSpec
+from cluster.processes.settings import RunSpec
 from cluster.waiting import wait_until
 from evidence.codes import ErrorCode, Status
 from evidence.folder import RunFolder

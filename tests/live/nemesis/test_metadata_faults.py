@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from cluster.local.backend import open_cluster
+from cluster.processes.settings import RunSpec
+from cluster.releases.versions import DEFAULT_VERSION
 from cluster.servers.offline import transactions
-from cluster.servers.settings import RunSpec
-from cluster.versions import DEFAULT_VERSION
 from cluster.waiting import wait_until
 from evidence.collect.clock import WallClock
 from evidence.collect.ledgers import DELETED, collect_ledgers

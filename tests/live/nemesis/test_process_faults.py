@@ -10,7 +10,7 @@ import pytest
 
 from cluster.interface import ProcessState
 from cluster.local.backend import open_cluster
-from cluster.servers.settings import RunSpec
+from cluster.processes.settings import RunSpec
 from evidence.folder import RunFolder
 from nemesis.active import Active
 from protocol.modes import MODES

@@ -13,7 +13,7 @@ from cluster.links import CLEAR, Links
 from cluster.messages import Action, Rule
 from cluster.waiting import wait_until
 from evidence.codes import Status
-from evidence.wirelog import decode_segment
+from evidence.raw.wirelog import decode_segment
 from nemesis.active import Active
 from protocol.addresses import AddressPlan
 from protocol.errors import LinkError, UsageError

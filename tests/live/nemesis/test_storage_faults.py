@@ -16,7 +16,7 @@ from cluster.waiting import wait_until
 from harness.conditions.servers import Refused, Said, refused, said
 from harness.steps.faults import Roll, roll
 from nemesis.active import Active
-from plans.steps import Start
+from plans.grammar.steps import Start
 from tests.live.nemesis.lone import ENTRIES, Lone, lone_bookie
 from tests.unit.nemesis.fault_stories import WHOLE, Lines, inject, phases, proof
 

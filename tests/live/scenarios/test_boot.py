@@ -6,7 +6,7 @@ bounds.
 
 from __future__ import annotations
 
-from plans.expectations import STANDING
+from plans.expected.expectations import STANDING
 from tests.live.running import Start
 from tests.live.scenarios.stating import as_stated
 

@@ -13,7 +13,7 @@ import pytest
 
 import workloads.rolling  # noqa: F401  # registers its load
 from cluster.local.backend import open_cluster
-from cluster.servers.settings import RunSpec
+from cluster.processes.settings import RunSpec
 from evidence.folder import RunFolder
 from nemesis.active import Active
 from nemesis.registry import FAULTS

@@ -10,7 +10,7 @@ import pytest
 
 import harness.vocabulary  # noqa: F401  # registers loads and faults
 from cluster.local.backend import open_cluster
-from cluster.servers.settings import RunSpec
+from cluster.processes.settings import RunSpec
 from cluster.waiting import wait_until
 from evidence.folder import RunFolder
 from protocol.modes import MODES

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from bench.elle import WANTED, compare, our_name, parse
+from bench.logs.elle import WANTED, compare, our_name, parse
 from evidence.exchange.jepsen import jepsen_lines
 from evidence.findings import Verdict
 from protocol.errors import JudgementError, UsageError

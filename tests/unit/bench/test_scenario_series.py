@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from bench import scenarios
-from bench.rows import PART, merged, read_rows, rows_of, series_table, write_rows
-from bench.scenarios import run_units
-from bench.units import Kept, stated_units
+from bench.series import scenarios
+from bench.series.rows import PART, merged, read_rows, rows_of, series_table, write_rows
+from bench.series.scenarios import run_units
+from bench.series.units import Kept, stated_units
 from harness.campaigns.listing import control_lines
 from harness.experiments.experiment import Experiment, Outcome, Status, outcome_of
 from harness.vocabulary import words
-from plans.comparison import Shown
+from plans.expected.comparison import Shown
 from plans.load import load
 from protocol.errors import FencepostError, JudgementError, ServerError, UsageError
 from reports.marks import begin_mark, end_mark

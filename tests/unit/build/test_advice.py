@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from cluster import advice, artifacts
+from cluster import advice
 from cluster.advice import configuration_warnings
-from cluster.artifacts import ServerArtifacts
+from cluster.releases import artifacts
+from cluster.releases.artifacts import ServerArtifacts
 from protocol.errors import PrerequisiteError, UsageError
 from protocol.modes import DB_STORAGE, MODES
 

@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-from cluster import artifacts
-from cluster.versions import DEFAULT_VERSION
+from cluster.releases import artifacts
+from cluster.releases.versions import DEFAULT_VERSION
 from plans.defects import cures, defects
 from plans.versions import within
 from protocol.errors import PrerequisiteError

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cluster import artifacts
-from cluster import maven as maven_repository
+from cluster.releases import artifacts
+from cluster.releases import maven as maven_repository
 from protocol import java
 from protocol.errors import PrerequisiteError, UsageError
 from tests.unit.build.test_java import ALL, install

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster import artifacts, checksums, maven
+from cluster.releases import artifacts, checksums, maven
 from protocol.errors import PrerequisiteError
 from tests.unit.build.test_artifacts import cache as cache  # a fixture
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster import checksums
+from cluster.releases import checksums
 
 
 def sha(text: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.artifacts import CHECKOUT
+from cluster.releases.artifacts import CHECKOUT
 from protocol.errors import FencepostError
 
 sys.path.append(str(CHECKOUT / "scripts" / "parts"))

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from cluster import artifacts
 from cluster.docker import images
-from cluster.versions import DEFAULT_VERSION
+from cluster.releases import artifacts
+from cluster.releases.versions import DEFAULT_VERSION
 
 TEXT = (artifacts.CHECKOUT / "docker-compose.yml").read_text()
 SERVICES: dict[str, Any] = YAML(typ="safe").load(TEXT)["services"]

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from cluster import artifacts, doctor
+from cluster import doctor
+from cluster.releases import artifacts
 from protocol import java
 from protocol.addresses import FIRST_OCTET, AddressPlan
 from tests.unit.build.test_java import install

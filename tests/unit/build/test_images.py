@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from cluster import artifacts
-from cluster.artifacts import ServerArtifacts
 from cluster.configuration import BOOKIE_BASE, ROCKSDB_OPTIONS, parse_properties
 from cluster.docker import images
+from cluster.releases import artifacts
+from cluster.releases.artifacts import ServerArtifacts
 from protocol.modes import MODES
 from protocol.wire import read_request
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.versions import DEFAULT_VERSION
+from cluster.releases.versions import DEFAULT_VERSION
 
 sys.path.append(str(Path(__file__).parents[3] / "scripts" / "parts"))
 

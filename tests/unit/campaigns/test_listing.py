@@ -18,7 +18,7 @@ from harness.experiments.experiment import Status, digest_of, outcome_of
 from harness.preparing import with_changes
 from harness.vocabulary import words
 from plans.campaign import Campaign, campaigns, load_campaign
-from plans.expectations import Defect
+from plans.expected.expectations import Defect
 from plans.exploring.profile import DEFAULT
 from plans.load import find
 from plans.load import load as plan_of

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from checkers.contract import EVERY_LEDGER
+from checkers.judging.contract import EVERY_LEDGER
 from evidence.codes import NEVER, FrameFlag, Holding
 from evidence.findings import Verdict
 from protocol.faults import Loses

@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkers.judge import judge
+from checkers.judging.judge import judge
 from evidence.codes import NEVER, FrameFlag, Message, Outcome, Status
 from evidence.findings import Verdict
 from tests.histories.lives import boot, fenced, said, took

@@ -8,9 +8,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from checkers.contract import Batch, LedgerFact, LedgerFacts
-from checkers.found import Found, first_rows, ledger_rows, mark_rows, set_rows, span_rows, whole_rows
-from checkers.judge import CHECKERS, check_all, combined_facts, facts_of, judge
+from checkers.judging.contract import Batch, LedgerFact, LedgerFacts
+from checkers.judging.found import Found, first_rows, ledger_rows, mark_rows, set_rows, span_rows, whole_rows
+from checkers.judging.judge import CHECKERS, check_all, combined_facts, facts_of, judge
 from checkers.sets.marks import Marks
 from checkers.sets.spans import Spans
 from evidence.findings import Verdict

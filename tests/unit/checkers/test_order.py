@@ -1,6 +1,6 @@
 """Ids are given and delivered in sequence, each once."""
 
-from checkers.judge import judge
+from checkers.judging.judge import judge
 from evidence.codes import Flag, Kind, Outcome
 from evidence.findings import Verdict
 from tests.histories.story import (

@@ -1,6 +1,6 @@
 """Placement, as stories of ledgers, their bookies and the racks that these stand in."""
 
-from checkers.judge import judge
+from checkers.judging.judge import judge
 from checkers.placement import Placement
 from tests.histories.story import chunk, closed, created, facts, run_facts, vanished
 

@@ -1,6 +1,6 @@
 """Replicas, as stories of a ledger, its bookies, and an auditor that was quiet or not."""
 
-from checkers.judge import judge
+from checkers.judging.judge import judge
 from checkers.replicas.checker import Replicas
 from evidence.codes import Holding
 from tests.histories.lives import boot, commanded, fault

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from checkers.contract import Batch, Rows
+from checkers.judging.contract import Batch, Rows
 from evidence.codes import Kind, Outcome
 from tests.histories.story import acked, chunk, kept
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from checkers.found import Found
-from checkers.judge import CHECKERS, judge
-from checkers.verdict import merged, run_verdict, undecided
+from checkers.judging.found import Found
+from checkers.judging.judge import CHECKERS, judge
+from checkers.judging.verdict import merged, run_verdict, undecided
 from evidence.findings import Judgement, Verdict
 from tests.histories.story import (
     acked,

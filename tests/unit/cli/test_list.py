@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from cli import list as listing
-from cluster.versions import DEFAULT_VERSION
+from cluster.releases.versions import DEFAULT_VERSION
 from plans.load import scenarios
 from protocol.modes import MODES
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cluster import artifacts
-from cluster.versions import is_build, parse
+from cluster.releases import artifacts
+from cluster.releases.versions import is_build, parse
 from protocol.errors import PrerequisiteError, UsageError
 
 RELEASE = (

@@ -10,7 +10,7 @@ import pytest
 
 from cluster.commands import Commands, within
 from evidence.codes import Outcome
-from plans.steps import LedgerShape
+from plans.grammar.steps import LedgerShape
 from protocol.errors import NotReadyError, UnplannedDeathError
 
 FENCED = {"ok": False, "outcome": "fail", "error": "LedgerFenced", "code": -101, "message": "no"}

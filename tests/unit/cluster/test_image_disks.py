@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from cluster.processes.keeping import Keeper
 from cluster.servers.disks import Disk, Probe, disks_of, unavailable_reason
-from cluster.servers.keeping import Keeper
 from nemesis.storage import files_below
 from plans.cluster import Disks
 from protocol.errors import ServerError
@@ -147,8 +147,8 @@ class Harness:
         program = f"""
             import sys
             from pathlib import Path
-            from cluster.servers.keeping import Keeper
-            from cluster.servers.runner import Launch
+            from cluster.processes.keeping import Keeper
+            from cluster.processes.runner import Launch
             from cluster.servers.disks import disks_of
             from plans.cluster import Disks
             folder = Path({str(folder)!r})

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from cluster.servers.keeping import Keeper
-from cluster.servers.runner import Exit, Launch
+from cluster.processes.keeping import Keeper
+from cluster.processes.runner import Exit, Launch
 from protocol.errors import PrerequisiteError, ServerError
 
 SLEEP = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"]
@@ -107,8 +107,8 @@ class Harness:
         begin = f"""
             import os, signal, sys, time
             from pathlib import Path
-            from cluster.servers.keeping import Keeper
-            from cluster.servers.runner import Launch
+            from cluster.processes.keeping import Keeper
+            from cluster.processes.runner import Launch
             folder = Path({str(folder)!r})
             sleep = {SLEEP!r}
             keeper = Keeper(folder / "events.jsonl", log=folder / "keeper.log")

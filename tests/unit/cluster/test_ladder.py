@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from cluster.servers.process import Process, Rung, telling_lines
-from cluster.servers.runner import Exit, Launch, Started
+from cluster.processes.process import Process, Rung, telling_lines
+from cluster.processes.runner import Exit, Launch, Started
 from cluster.waiting import wait_until
 from protocol.errors import NotReadyError, UnplannedDeathError
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from cluster.servers.scopes import Scopes, TeardownError
+from cluster.processes.scopes import Scopes, TeardownError
 
 
 def fail(what: str) -> None:

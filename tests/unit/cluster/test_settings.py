@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cluster.servers.settings import RunSpec
-from cluster.servers.site import hosts_file
+from cluster.processes.settings import RunSpec
+from cluster.processes.site import hosts_file
 from evidence.folder import RunFolder
 from protocol.addresses import AddressPlan
 from protocol.modes import MODES

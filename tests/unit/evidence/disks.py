@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rocksdict import Options, Rdict
 
-from evidence.disk_layout import COPY_JSON
+from evidence.raw.disk_layout import COPY_JSON
 
 
 def index(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from evidence.codes import Kind, Outcome, Proof
-from evidence.history import (
+from evidence.raw.history import (
     BOOT_SHIFT,
     COMPLETED,
     FILE_BYTES,

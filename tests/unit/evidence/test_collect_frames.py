@@ -20,9 +20,9 @@ from evidence.collect.wirelogs import (
     link_ends,
     wire_files,
 )
+from evidence.raw.wirelog import CRC_AT, RECORD_BYTES, RECORDS, decode
 from evidence.recorders import Lines
 from evidence.schemas import FRAMES
-from evidence.wirelog import CRC_AT, RECORD_BYTES, RECORDS, decode
 from tests.unit.evidence.wire_records import RUN_ID, Fields, answer, request, segment
 
 WRITER = 101

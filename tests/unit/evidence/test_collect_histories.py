@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from evidence.collect.histories import SegmentFile, missing_histories, segment_files
-from evidence.history import SLOT_BYTES
-from evidence.history import SLOTS as FULL
+from evidence.raw.history import SLOT_BYTES
+from evidence.raw.history import SLOTS as FULL
 
 
 def used(client: str, **segments: int) -> dict[SegmentFile, int]:

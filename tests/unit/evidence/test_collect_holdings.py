@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from evidence.codes import Place
 from evidence.collect.holdings import ranges, read_copy
-from evidence.disk_layout import copies
-from evidence.journal import FENCE, KEY
+from evidence.raw.disk_layout import copies
+from evidence.raw.journal import FENCE, KEY
 from protocol.buckets import ENTRIES_PER_BLOCK
 from tests.unit.evidence.disks import ended, index, journal, ledger_data
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evidence.codes import NEVER, Holding, Kind, Outcome, Proof
-from evidence.history import (
+from evidence.raw.history import (
     COMPLETED,
     FILE_BYTES,
     HALF_BYTES,

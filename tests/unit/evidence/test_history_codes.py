@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from evidence import history
 from evidence.codes import Flag, Kind, Outcome, Proof
+from evidence.raw import history
 
 JAVA = Path(__file__).parents[3] / "client" / "src" / "main" / "java" / "fencepost" / "history"
 

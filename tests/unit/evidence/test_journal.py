@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidence.journal import (
+from evidence.raw.journal import (
     EXPLICIT_LAC,
     FENCE,
     FORCE,

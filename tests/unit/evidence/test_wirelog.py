@@ -11,7 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evidence.wirelog import CRC_AT, HEADER_BYTES, RECORD_BYTES, RECORDS, WireSegment, decode, decode_segment
+from evidence.raw.wirelog import (
+    CRC_AT,
+    HEADER_BYTES,
+    RECORD_BYTES,
+    RECORDS,
+    WireSegment,
+    decode,
+    decode_segment,
+)
 from tests.unit.evidence.wire_records import RUN_ID, answer, request, segment
 
 LAYOUT = "112, 131072)"

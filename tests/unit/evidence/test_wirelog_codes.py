@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from evidence import wirelog as layout
 from evidence.codes import Direction, FrameFlag, Message, Status
+from evidence.raw import wirelog as layout
 
 PROXY = Path(__file__).parents[3] / "proxy"
 RECORD_GO = (PROXY / "wirelog" / "record.go").read_text()

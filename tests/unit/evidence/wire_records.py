@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from evidence.codes import Direction, Message, Status
-from evidence.wirelog import (
+from evidence.raw.wirelog import (
     CRC_AT,
     HEADER,
     HEADER_BYTES,

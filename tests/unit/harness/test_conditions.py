@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from cluster.interface import Exit, ProcessState, Refusal
-from evidence.journal import FENCE, KEY, MAGIC
+from evidence.raw.journal import FENCE, KEY, MAGIC
 from harness.conditions.servers import refused, said
 from harness.conditions.storage import Checkpointed, FenceJournaled, checkpointed, fence_journaled
-from harness.stage import BootLogs
+from harness.recording.stage import BootLogs
 from protocol.errors import ContradictedError, NotReadyError
 
 LINE = (

@@ -18,8 +18,8 @@ from harness.preparing import Prepared
 from harness.request import RunRequest
 from harness.run import judge_again, run
 from harness.vocabulary import words
-from plans.comparison import Comparison
-from plans.decisions import Decided, Decision
+from plans.expected.comparison import Comparison
+from plans.expected.decisions import Decided, Decision
 from plans.load import find, load
 from protocol.errors import ServerError
 from reports.text import decision_lines, decision_table

@@ -20,7 +20,7 @@ from harness.conditions.repair import (
     replicas_counted,
     replicated,
 )
-from harness.stage import BootLogs
+from harness.recording.stage import BootLogs
 from harness.steps.admin import Admin, admin
 from protocol.errors import ContradictedError, UsageError
 from protocol.shell import ShellCommand

@@ -15,21 +15,21 @@ from cluster.interface import Exit, ProcessState
 from evidence.codes import Outcome
 from evidence.folder import RunFolder
 from evidence.recorders import Recorder
-from harness import finals
-from harness import perform as performing
-from harness.finals import heal_everything, observe
 from harness.judging import decided_otherwise, went_otherwise
 from harness.narrator import Narrator
-from harness.perform import carry_out
+from harness.recording import finals
+from harness.recording import perform as performing
+from harness.recording.finals import heal_everything, observe
+from harness.recording.perform import carry_out
+from harness.recording.stage import Ledgers, Load, Stage, of_servers
 from harness.registry import Declared, Done
-from harness.stage import Ledgers, Load, Stage, of_servers
 from harness.steps.clients import Append
 from nemesis.active import Active
-from plans.comparison import Comparison
+from plans.expected.comparison import Comparison
+from plans.grammar.names import Params
+from plans.grammar.sequence import StepSpec, Together
 from plans.load import load_tree
-from plans.names import Params
 from plans.resolve import resolve
-from plans.sequence import StepSpec, Together
 from protocol.errors import (
     ClientError,
     ContradictedError,
@@ -171,7 +171,7 @@ def test_a_death_that_is_noted_ends_no_later_wait(stage: Stage) -> None:
 
 
 def test_a_full_disk_is_a_fault_of_the_machine(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.stage.full_disk", lambda _: "the disk is full")
+    monkeypatch.setattr("harness.recording.stage.full_disk", lambda _: "the disk is full")
     assert not of_servers(NotReadyError("b1 is not ready"), stage)
 
 

@@ -21,7 +21,7 @@ from harness.narrator import Narrator
 from harness.preparing import Prepared
 from harness.request import RunRequest
 from harness.vocabulary import words
-from plans.comparison import Comparison
+from plans.expected.comparison import Comparison
 from plans.load import find, load
 from protocol.errors import FencepostError, PrerequisiteError
 from protocol.exit_codes import ExitCode

@@ -12,17 +12,17 @@ from cluster.commands import Commands
 from evidence.codes import Outcome
 from evidence.folder import RunFolder
 from evidence.recorders import Recorder, ledger_names
-from harness import perform as performing
-from harness.perform import StepsOverError, perform
+from harness.recording import perform as performing
+from harness.recording.perform import StepsOverError, perform
+from harness.recording.stage import Ledgers, Stage
 from harness.registry import CONDITIONS, STEPS, Declared, Done, step
-from harness.stage import Ledgers, Stage
 from harness.steps.clients import Read, Recover, read
 from harness.vocabulary import words
 from nemesis.registry import FAULTS
 from plans.executed import begins
-from plans.names import Params, name_of
-from plans.sequence import Recorded, StepSpec, Together
-from plans.steps import Condition, Elapsed, Quiet
+from plans.grammar.names import Params, name_of
+from plans.grammar.sequence import Recorded, StepSpec, Together
+from plans.grammar.steps import Condition, Elapsed, Quiet
 from protocol.errors import NotReadyError, UsageError
 
 

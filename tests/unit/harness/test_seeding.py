@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from cli.explain import command as explain
-from cluster import artifacts
-from cluster.servers.settings import RunSpec
-from cluster.servers.site import JavaProgram, agent_options
+from cluster.processes.settings import RunSpec
+from cluster.processes.site import JavaProgram, agent_options
+from cluster.releases import artifacts
 from evidence.folder import FORMAT, RunFolder, write_json
 from evidence.seeding import releases_text
 from harness.bundles import reading

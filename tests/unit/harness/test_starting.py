@@ -13,7 +13,7 @@ from harness.conditions.answers import repairing
 from harness.steps.faults import Roll, roll, start
 from nemesis.active import Active
 from nemesis.registry import FAULTS
-from plans.steps import Start
+from plans.grammar.steps import Start
 from protocol.errors import FaultError, NotReadyError
 from tests.unit.nemesis.fake_cluster import FakeCluster
 

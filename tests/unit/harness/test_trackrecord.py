@@ -15,8 +15,8 @@ from harness.campaigns.trackrecord import Bug, Showing, Side, bugs, showing, tab
 from harness.preparing import Prepared
 from harness.request import RunRequest
 from harness.vocabulary import words
-from plans.comparison import Comparison
-from plans.expectations import Breaks, Defect, applicable
+from plans.expected.comparison import Comparison
+from plans.expected.expectations import Breaks, Defect, applicable
 from plans.load import find, load
 from protocol.errors import UsageError
 from protocol.exit_codes import ExitCode

@@ -14,7 +14,7 @@ import pytest
 from cluster.interface import ProcessState, Way
 from nemesis.active import Active
 from nemesis.registry import FAULTS
-from plans.steps import Start
+from plans.grammar.steps import Start
 from protocol.errors import UsageError
 
 Lines = list[dict[str, Any]]

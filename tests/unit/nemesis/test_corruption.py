@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from cluster.servers.process import copy_places
+from cluster.processes.process import copy_places
 from nemesis.active import Active
 from nemesis.corruption import _written
 from nemesis.registry import FAULTS

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from cluster.interface import Exit, ProcessState, Refusal
+from cluster.processes.keeping import Keeper
 from cluster.servers.disks import Disk, disks_of, unavailable_reason
-from cluster.servers.keeping import Keeper
 from nemesis.active import Active
 from plans.cluster import Disks
 from protocol.errors import FaultError, UsageError

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from nemesis.active import Active
 from nemesis.messages import KINDS, STATUSES
 from nemesis.registry import FAULTS
-from plans.names import Names
+from plans.grammar.names import Names
 from protocol.errors import FaultError, LinkError, UsageError
 from tests.unit.nemesis.fault_stories import Lines, inject, phases, proof
 from tests.unit.nemesis.message_stories import LATE, TO_B1, MessageStories

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from harness.vocabulary import words
+from plans.grammar.sequence import Together
 from plans.resolve import from_json, resolve
-from plans.sequence import Together
 from protocol.errors import PlanError
 from tests.unit.plans.small import plan_of
 

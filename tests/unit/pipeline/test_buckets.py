@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from checkers.contract import LedgerFacts, RunFacts
+from checkers.judging.contract import LedgerFacts, RunFacts
 from evidence.exchange.chains import NEEDED, Chain
 from pipeline.blocks import shared_out
 from pipeline.judge import asked

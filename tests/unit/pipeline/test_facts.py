@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from checkers.contract import EVERY_LEDGER
+from checkers.judging.contract import EVERY_LEDGER
 from pipeline.facts import allowed
 
 NAMES = {7: "main", 8: "open"}

@@ -12,10 +12,10 @@ import pytest
 from pydantic import Field, model_validator
 
 from harness.vocabulary import words as every
+from plans.grammar.names import PLACEHOLDERS, ClientName, DestinationName, Params, ServerName, SourceName
+from plans.grammar.sequence import Vocabulary
 from plans.load import load
 from plans.models import Plan
-from plans.names import PLACEHOLDERS, ClientName, DestinationName, Params, ServerName, SourceName
-from plans.sequence import Vocabulary
 from protocol.errors import PlanError
 from tests.unit.plans.small import HEAD
 

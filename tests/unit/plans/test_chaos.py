@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from plans.grammar.sequence import StepSpec, Together, dump
 from plans.models import Plan
 from plans.resolve import ResolvedPlan, resolve
-from plans.sequence import StepSpec, Together, dump
 from protocol.errors import PlanError
 
 seeds = st.integers(0, 2**63 - 1)

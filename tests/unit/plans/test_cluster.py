@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from plans.cluster import ClusterSpec, index_directories, journal_directories, ledger_directories
-from plans.steps import Start
+from plans.grammar.steps import Start
 from plans.versions import overlap, parts, within
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from plans.controls import effect
+from plans.expected.controls import effect
 from plans.load import load, load_tree
 from plans.models import Plan, plan_tree
 from protocol.errors import PlanError

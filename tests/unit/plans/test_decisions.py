@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from plans.comparison import Comparison, compare
-from plans.decisions import Decision, decided
-from plans.expectations import Breaks, Decides, Holds, Measures, describe
+from plans.expected.comparison import Comparison, compare
+from plans.expected.decisions import Decision, decided
+from plans.expected.expectations import Breaks, Decides, Holds, Measures, describe
 from plans.models import Plan
 
 CLOSED = Decision("recover", "recoverer", "fig9", 1, 100, "ok", 10)

@@ -11,14 +11,14 @@ import pytest
 
 from harness import vocabulary
 from plans.cluster import ClusterSpec, Disks
-from plans.expectations import EXPECTATIONS, PROPERTIES
+from plans.expected.expectations import EXPECTATIONS, PROPERTIES
+from plans.grammar.names import PLACEHOLDERS
+from plans.grammar.sequence import CHOSEN, Chaos, Load
 from plans.load import read
 from plans.models import Control, Limits, Plan, Source
-from plans.names import PLACEHOLDERS
 from plans.reading.document import parse
 from plans.reading.mistakes import keys_of
 from plans.reading.walk import MODIFIERS
-from plans.sequence import CHOSEN, Chaos, Load
 from protocol.modes import MODES
 
 TEXT = (Path(__file__).parents[3] / "docs" / "plans.md").read_text(encoding="utf-8")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from plans.executed import begins, executed
+from plans.grammar.sequence import Step, StepSpec, Together
 from plans.models import Plan
 from plans.resolve import resolve
-from plans.sequence import Step, StepSpec, Together
 
 S = 1_000_000_000
 STEPS = """\

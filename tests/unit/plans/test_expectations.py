@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from plans.comparison import Comparison, Found, compare
-from plans.expectations import Breaks, Defect, Expectation, Holds, applicable, standing
+from plans.expected.comparison import Comparison, Found, compare
+from plans.expected.expectations import Breaks, Defect, Expectation, Holds, applicable, standing
+from plans.grammar.rounds import in_rounds, ledger_and_round, ledger_in_round
 from plans.load import load_tree
 from plans.models import Plan, plan_tree
 from plans.resolve import resolve, with_rounds
-from plans.rounds import in_rounds, ledger_and_round, ledger_in_round
 from protocol.errors import PlanError
 
 HOLDS = Holds()

@@ -19,13 +19,13 @@ from plans.exploring.profile import DEFAULT, Profile, load_profile
 from plans.exploring.schedule import LOSING, REPAIRING
 from plans.exploring.seeds import between, pick, stream
 from plans.exploring.strokes import KINDS
+from plans.grammar.rounds import every
+from plans.grammar.sequence import StepSpec, Together
 from plans.load import load_tree
 from plans.reading.document import parse
 from plans.reading.walk import MODIFIERS, raw_steps
 from plans.reading.writing import plan_text
 from plans.resolve import resolve
-from plans.rounds import every
-from plans.sequence import StepSpec, Together
 from protocol.addresses import ZOOKEEPER
 from protocol.errors import PlanError
 from protocol.modes import MODES

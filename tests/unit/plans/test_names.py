@@ -9,7 +9,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from harness.steps.admin import Admin
-from plans.names import (
+from plans.grammar.names import (
     BookieName,
     ClientName,
     DestinationName,

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from harness.vocabulary import words
+from plans.grammar.sequence import StepSpec, dump
+from plans.grammar.steps import Elapsed, Start
 from plans.load import find, load, load_tree, scenarios
 from plans.models import Plan, plan_tree
 from plans.reading.document import everything, parse_file
 from plans.resolve import from_json, resolve
-from plans.sequence import StepSpec, dump
-from plans.steps import Elapsed, Start
 from protocol.errors import PlanError
 
 VARIED = """\

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from plans.controls import effect
 from plans.defects import ordered
-from plans.expectations import Breaks
+from plans.expected.controls import effect
+from plans.expected.expectations import Breaks
+from plans.grammar.sequence import dump
 from plans.load import find, load, scenarios
 from plans.models import Plan
 from plans.reading.schema import json_schema
 from plans.resolve import from_json, resolve
-from plans.sequence import dump
 from plans.versions import within
 
 vocabulary = pytest.importorskip("harness.vocabulary")
-DEFAULT_VERSION = pytest.importorskip("cluster.versions").DEFAULT_VERSION
+DEFAULT_VERSION = pytest.importorskip("cluster.releases.versions").DEFAULT_VERSION
 
 
 def scenario(name: str, **settings: Any) -> Plan:

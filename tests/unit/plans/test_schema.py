@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from plans.grammar.sequence import CHOSEN
 from plans.reading.schema import json_schema
-from plans.sequence import CHOSEN
 
 
 @pytest.fixture

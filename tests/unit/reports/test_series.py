@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from plans.comparison import Shown
+from plans.expected.comparison import Shown
 from reports.series import quoted, rate, series_lines
 from reports.trials import Tally, Trial, settings_text, tallies
 

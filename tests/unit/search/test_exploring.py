@@ -12,7 +12,7 @@ from cli.options import DURATION
 from evidence.findings import Finding, Judgement, Verdict
 from evidence.folder import RunFolder
 from evidence.recorders import Recorder
-from harness.finals import NOT_QUIET
+from harness.recording.finals import NOT_QUIET
 from search.coverage import FAULTS, PAIRS, Coverage, whom
 from search.explore import Found, _code
 from search.replay import rate

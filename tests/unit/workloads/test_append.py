@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 import workloads.member
-from plans.names import Names
+from plans.grammar.names import Names
 from protocol.errors import UsageError
 from tests.unit.workloads.fake_clients import BREAK, FENCED, NO_BOOKIES, NOT_YET, SILENCE, fake_cluster
 from tests.unit.workloads.running import load_of

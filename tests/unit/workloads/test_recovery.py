@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from plans.names import Names
+from plans.grammar.names import Names
 from tests.unit.workloads.fake_clients import BREAK, NO_BOOKIES, fake_cluster
 from tests.unit.workloads.running import load_of
 from workloads.recovery import Contests, RecoveryLoad

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from plans.names import Names, bookie_names
+from plans.grammar.names import Names, bookie_names
 from protocol.errors import ServerError
 from tests.unit.workloads.fake_clients import fake_cluster
 from tests.unit.workloads.running import load_of

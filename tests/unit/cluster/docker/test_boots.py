@@ -11,7 +11,7 @@ import pytest
 from cluster.docker import containers
 from cluster.docker.backend import disk_prelude
 from cluster.docker.containers import Prelude, how_it_ended, launch_script
-from cluster.servers.runner import Launch
+from cluster.processes.runner import Launch
 
 
 def carried_out(folder: Path, script: str) -> subprocess.Popen[bytes]:

@@ -10,7 +10,7 @@ import pytest
 from cluster.configuration import RACK_SCRIPT
 from cluster.docker.backend import open_cluster
 from cluster.docker.composing import Composition
-from cluster.servers.settings import RunSpec
+from cluster.processes.settings import RunSpec
 from evidence.folder import RunFolder
 from protocol.addresses import BridgedPlan
 from protocol.errors import UsageError

@@ -14,7 +14,7 @@ import pytest
 
 from cluster.docker.containers import Containers
 from cluster.interface import Exit
-from cluster.servers.runner import Launch
+from cluster.processes.runner import Launch
 from evidence.recorders import read_lines
 from protocol.errors import ServerError
 

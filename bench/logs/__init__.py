@@ -1,0 +1,1 @@
+"""The checker of logs: its histories, its cost, and Elle beside it."""

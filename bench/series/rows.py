@@ -1,0 +1,212 @@
+"""The counts of series as a file in the repository, ``docs/series.json``: one row a line; and its table.
+
+The table in ``docs/series.md`` is made of these rows and of nothing else, so a test can check it. A row names
+the runs that it counts: a series can be measured in parts, on several machines, and no run counts twice.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from operator import itemgetter
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from harness.experiments.experiment import V2, Experiment
+from plans.expected.comparison import Shown
+from reports.marks import wrapped
+from reports.series import bound, rate
+from reports.trials import Tally, Trial, summed
+
+PART = "series"
+_HEADINGS = ("scenario", "mode", "protocol", "release", "tried", "as expected", "bound or rate", "median s")
+EARLIER = "earlier plan"
+Key = tuple[str, str, str, str, str]
+Run = tuple[Key, str, int]
+"""A key, the digest of a plan, and the number of a run."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """The results of the runs of one scenario in one mode, protocol and release.
+
+    ``settings`` are other values of the plan's parameters (``percentage=0``), or the defect of a control;
+    empty for the plan's own. Of ``of`` trials, counted in ``unit`` (``runs``, ``rounds``), ``as_stated``
+    had the plan's result, ``unknown`` say nothing; ``wrong`` has a line for each run that was not as
+    expected. ``took_s`` are the wall times of the runs, ``runs`` their numbers. ``plan`` is the digest of the
+    plan that was measured, empty where it was not recorded; such a row has no ``runs`` and the median time.
+    """
+
+    scenario: str
+    mode: str
+    protocol: str
+    release: str
+    settings: str
+    unit: str
+    of: int
+    as_stated: int
+    unknown: int
+    took_s: tuple[float, ...]
+    sometimes: tuple[Shown, ...]
+    wrong: tuple[str, ...]
+    plan: str
+    runs: tuple[int, ...] = ()
+
+    @property
+    def key(self) -> Key:
+        """What is measured, by whichever plan."""
+        return (self.scenario, self.mode, self.protocol, self.release, self.settings)
+
+
+def key_of(unit: Experiment) -> Key:
+    """The key of the row that a unit is counted in."""
+    others = [f"{name}={value}" for name, value in unit.settings if name != V2]
+    others += [f"defect={defect}" for defect in unit.defects]
+    return (unit.scenario, unit.mode, unit.protocol, unit.version, " ".join(others))
+
+
+def rows_of(measured: Iterable[tuple[Experiment, Trial]]) -> list[Row]:
+    """One row for all trials alike, in the order in which the first of each was run."""
+    groups: dict[tuple[Key, str], list[tuple[int, Trial]]] = {}
+    for unit, trial in measured:
+        groups.setdefault((key_of(unit), unit.digest), []).append((unit.number, trial))
+    return [_row(key, digest, sorted(runs, key=itemgetter(0))) for (key, digest), runs in groups.items()]
+
+
+def counted_in(rows: Iterable[Row]) -> set[Run]:
+    """The runs that these rows count."""
+    return {(row.key, row.plan, number) for row in rows for number in row.runs}
+
+
+def run_of(unit: Experiment) -> Run:
+    """How :func:`counted_in` names a run."""
+    return key_of(unit), unit.digest, unit.number
+
+
+def read_rows(path: Path) -> list[Row]:
+    """The rows of a file, none where there is no file."""
+    if not path.is_file():
+        return []
+    return TypeAdapter(list[Row]).validate_json(path.read_bytes())
+
+
+def write_rows(path: Path, rows: Iterable[Row]) -> None:
+    """All rows, by scenario; the rows of one scenario keep their order."""
+    ordered = sorted(rows, key=lambda row: row.scenario)
+    lines = ",\n".join(json.dumps(asdict(row), ensure_ascii=False) for row in ordered)
+    path.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+
+
+def merged(old: Iterable[Row], new: Iterable[Row]) -> list[Row]:
+    """Old rows, and what new ones add to them; they may not count the same runs.
+
+    A row of an earlier plan goes when the later one counts as much as it.
+    """
+    by_key: dict[Key, dict[str, Row]] = {}
+    for row in (*old, *new):
+        plans = by_key.setdefault(row.key, {})
+        plans[row.plan] = _both(plans.pop(row.plan), row) if row.plan in plans else row
+    return [row for plans in by_key.values() for row in _not_overtaken(list(plans.values()))]
+
+
+def _not_overtaken(rows: Sequence[Row]) -> list[Row]:
+    return [row for at, row in enumerate(rows) if all(later.of < row.of for later in rows[at + 1 :])]
+
+
+def _both(one: Row, other: Row) -> Row:
+    return replace(
+        one,
+        of=one.of + other.of,
+        as_stated=one.as_stated + other.as_stated,
+        unknown=one.unknown + other.unknown,
+        took_s=one.took_s + other.took_s,
+        sometimes=tuple(summed(one.sometimes + other.sometimes)),
+        wrong=one.wrong + other.wrong,
+        runs=tuple(sorted(one.runs + other.runs)),
+    )
+
+
+def _row(key: Key, digest: str, runs: Sequence[tuple[int, Trial]]) -> Row:
+    tally = Tally([trial for _, trial in runs])
+    return Row(
+        *key,
+        unit="rounds" if tally.unit.startswith("round") else "runs",
+        of=tally.of,
+        as_stated=tally.as_stated,
+        unknown=tally.unknown,
+        took_s=tuple(one.took_s for one in tally.trials if one.took_s),
+        sometimes=tuple(tally.sometimes()),
+        wrong=tuple(_wrong(tally)),
+        plan=digest,
+        runs=tuple(number for number, _ in runs),
+    )
+
+
+def _wrong(tally: Tally) -> Iterator[str]:
+    for one in tally.trials:
+        if one.as_stated < one.rounds:
+            rounds = f", {one.as_stated} of {one.rounds} rounds as expected" if one.rounds > 1 else ""
+            yield f"{one.verdict}{rounds}: {one.why}"
+
+
+def series_table(rows: Iterable[Row], stated: Iterable[Experiment]) -> list[str]:
+    """The lines of the table, then what went wrong, then what of the ``stated`` units has no row.
+
+    A row is marked where its plan has changed since: another plan was measured.
+    """
+    rows = sorted(rows, key=lambda row: row.scenario)
+    wanted = {key_of(unit): unit.digest for unit in stated}
+    plans = {_of_any_release(key): digest for key, digest in wanted.items()}
+    lines = [f"| {' | '.join(_HEADINGS)} |", "|---|---|---|---|---|---|---|---:|"]
+    lines += [f"| {' | '.join(_cells(row, plans))} |" for row in rows]
+    wrong = _items(f"`{row.scenario}` {_of(row)}: {text}" for row in rows for text in row.wrong)
+    missing = _missing(key for key in wanted if key not in {row.key for row in rows})
+    return [
+        *lines,
+        *(["", "Not as expected:", "", *wrong] if wrong else []),
+        *(["", "Not measured yet:", "", *missing] if missing else []),
+    ]
+
+
+def _of_any_release(key: Key) -> tuple[str, ...]:
+    """What the plan depends on: it is the same on each release."""
+    scenario, _, protocol, _, settings = key
+    return scenario, protocol, settings
+
+
+def _cells(row: Row, plans: dict[tuple[str, ...], str]) -> tuple[str, ...]:
+    limits = "; ".join([bound(row.as_stated, row.of), *map(rate, row.sometimes)])
+    unit = row.unit.removesuffix("s") if row.of == 1 else row.unit
+    earlier = "" if row.plan == plans.get(_of_any_release(row.key)) else f", {EARLIER}"
+    return (
+        f"`{row.scenario}`",
+        _with(row.mode, row.settings),
+        row.protocol,
+        row.release,
+        f"{row.of} {unit}{earlier}",
+        f"{row.as_stated}{f' ({row.unknown} unknown)' if row.unknown else ''}",
+        limits.removeprefix("bound: ").replace(" with 95 % confidence", ""),
+        f"{statistics.median(row.took_s):.0f}" if row.took_s else "-",
+    )
+
+
+def _with(mode: str, settings: str) -> str:
+    return f"{mode}, `{settings}`" if settings else mode
+
+
+def _of(row: Row) -> str:
+    return f"{_with(row.mode, row.settings)} {row.protocol} {row.release}"
+
+
+def _missing(keys: Iterable[Key]) -> list[str]:
+    lacking: dict[str, list[str]] = {}
+    for scenario, mode, protocol, release, settings in keys:
+        lacking.setdefault(scenario, []).append(f"{_with(mode, settings)} {protocol} {release}")
+    return _items(f"`{scenario}`: {'; '.join(kinds)}" for scenario, kinds in sorted(lacking.items()))
+
+
+def _items(texts: Iterable[str]) -> list[str]:
+    return [line for text in texts for line in wrapped(f"- {text}", indent="  ")]

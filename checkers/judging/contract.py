@@ -1,0 +1,391 @@
+"""What a checker is: facts of ledgers, a check of whole blocks, and a conclusion.
+
+A **block** is every row of ``operations``, ``frames``, ``census`` and ``holdings`` of one ledger whose entry
+lies in one range of ids (:mod:`protocol.buckets`); rows that name no entry are the ledger's block -1. A
+**batch** is some whole blocks. A property is judged in three phases:
+
+1. ``facts``: small tables about ledgers that need more than one block (:class:`LedgerFact`).
+2. ``check(batch, facts, run)``: what is wrong with the entries of the batch
+   (:mod:`checkers.judging.found`). All rows of an entry are in the batch, so nothing is merged
+   afterwards but lists and counts.
+3. ``conclude(found, facts, run)``: the judgement of the whole run.
+
+What a checker finds depends neither on the size of blocks, nor on how they are grouped into batches, nor on
+the order of rows. A checker over the whole run (faults, boots) finds nothing in batches and only concludes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from checkers.judging.found import Found
+from checkers.sets.ordering import Column, in_order
+from checkers.sets.spans import Bools, Ints
+from evidence.exchange.chains import Chain
+from evidence.findings import Finding, Judgement
+from evidence.schemas import LEDGERS, TABLES, FaultRow, ServerRow
+from protocol.addresses import MAX_BOOKIES
+from protocol.faults import Loses
+
+Answer = TypeVar("Answer")
+Places = NDArray[np.intp]
+Columns = Mapping[str, Column]
+Known = dict[Callable[..., Any], Any]
+"""What was worked out, by the function that did."""
+EVERY_LEDGER = -1
+
+
+class Remembering:
+    """Keeps what was worked out of it: several checkers ask for the same."""
+
+    __slots__ = ()
+    _known: Known
+
+    def once(self, function: Callable[[Self], Answer]) -> Answer:
+        """``function`` of this, worked out once."""
+        if function not in self._known:
+            answer = function(self)
+            # A reference to itself would be a cycle, which keeps rows until the collector comes.
+            self._known[function] = None if answer is self else answer
+        kept: Any = self._known[function]
+        known: Any = self if kept is None else kept
+        found: Answer = known
+        return found
+
+
+class Rows(Remembering, Mapping[str, Column]):
+    """Some rows of a table, as column name -> array; all arrays have ``number`` elements.
+
+    A column is made an array, and its rows are taken, when it is first asked for.
+    """
+
+    def __init__(self, table: pa.Table, whole: dict[str, Column], at: Places | None = None) -> None:
+        """The rows ``at`` these places in that order, or all; ``whole`` are the table's columns so far."""
+        self._table, self._whole, self._at = table, whole, at
+        self._taken: dict[str, Column] = {}
+        self._parts: dict[tuple[str, int], Rows | None] = {}
+        self._known = {}
+        self.number: int = table.num_rows if at is None else len(at)
+
+    @classmethod
+    def of_table(cls, table: pa.Table, order: Callable[[Rows], Places | None] = lambda _: None) -> Rows:
+        """All rows of a table; ``order`` gives the places of the rows in their order, None if they are so."""
+        rows = cls(table, {})
+        return cls(table, rows._whole, order(rows))
+
+    def __getitem__(self, name: str) -> Column:
+        if name not in self._taken:
+            if name not in self._whole:
+                self._whole[name] = np.asarray(self._table.column(name))
+            whole = self._whole[name]
+            self._taken[name] = whole if self._at is None else np.take(whole, self._at)
+        return self._taken[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._table.column_names)
+
+    def __len__(self) -> int:
+        """How many columns there are, as for any mapping."""
+        return int(self._table.num_columns)
+
+    def where(self, pick: Bools) -> Rows:
+        """The rows picked; these very ones when that is all of them."""
+        if pick.all():
+            return self
+        at = np.flatnonzero(pick)
+        return Rows(self._table, self._whole, at if self._at is None else self._at[at])
+
+    def of(self, **values: int) -> Rows:
+        """The rows with these values in these columns; the same object whenever the same are asked for."""
+        rows = self
+        for name, value in values.items():
+            key = name, int(value)
+            if key not in rows._parts:
+                part = rows.where(rows[name] == int(value))
+                rows._parts[key] = None if part is rows else part
+            known = rows._parts[key]
+            rows = rows if known is None else known
+        return rows
+
+
+@dataclass(frozen=True)
+class Batch(Remembering):
+    """Some whole blocks: table name -> Arrow table of its schema. A table without rows may be left out."""
+
+    tables: Mapping[str, pa.Table]
+    _known: Known = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def operations(self) -> Rows:
+        """The rows of ``operations``, sorted by ledger and entry: nearly every checker wants them so."""
+        return Rows.of_table(self.table("operations"), lambda rows: in_order(rows["ledger"], rows["entry"]))
+
+    @cached_property
+    def census(self) -> Rows:
+        """Answers of bookies that were asked directly, of all entries of the batch."""
+        return Rows.of_table(self.table("census"))
+
+    @cached_property
+    def frames(self) -> Rows:
+        """Requests and answers on the links to bookies, of all entries of the batch."""
+        return Rows.of_table(self.table("frames"))
+
+    @cached_property
+    def holdings(self) -> Rows:
+        """What disks held at unclean deaths, of all entries of the batch."""
+        return Rows.of_table(self.table("holdings"))
+
+    def table(self, name: str) -> pa.Table:
+        """One table in Arrow's form, empty when the batch has no rows of it."""
+        table = self.tables.get(name)
+        return TABLES[name].empty_table() if table is None else table
+
+
+@dataclass(frozen=True)
+class LedgerFact:
+    """One fact: ``rows`` gives rows of a batch, in one part or several, and rows with one ``key`` become one.
+
+    ``values`` are other columns with their aggregate: ``min``, ``max`` or ``sum``. Where ``first_by`` is
+    given instead, the first row of each key is kept, by these columns: (name, ``ascending`` or
+    ``descending``), and by those of ``also`` ascending. All columns are whole numbers, and of one ``table``.
+    """
+
+    name: str
+    table: str
+    rows: Callable[[Batch], Columns | Sequence[Columns]]
+    key: tuple[str, ...] = ("ledger",)
+    values: Mapping[str, str] = field(default_factory=dict)
+    first_by: tuple[tuple[str, str], ...] = ()
+    also: tuple[str, ...] = ()
+
+    def of(self, batch: Batch) -> pa.Table:
+        """The fact as one batch shows it, sorted by key."""
+        rows = self.rows(batch)
+        parts = [rows] if isinstance(rows, Mapping) else rows
+        names = (*self.key, *self.values, *(name for name, _ in self.first_by), *self.also)
+        return self._aggregated(pa.table({name: _int64([part[name] for part in parts]) for name in names}))
+
+    def combined(self, parts: Sequence[pa.Table]) -> pa.Table:
+        """Partial tables as one: the same aggregate again."""
+        return parts[0] if len(parts) == 1 else self._aggregated(pa.concat_tables(parts))
+
+    def _aggregated(self, rows: pa.Table) -> pa.Table:
+        if not rows.num_rows:  # to aggregate none costs as much as some
+            return rows
+        order = [(name, "ascending") for name in self.key]
+        how = [(name, self.values.get(name, "first")) for name in rows.column_names[len(self.key) :]]
+        if self.first_by:
+            rows = rows.sort_by([*order, *self.first_by, *((name, "ascending") for name in self.also)])
+        # "first" is defined by the order of rows, which threads would not keep.
+        grouped = rows.group_by(list(self.key), use_threads=False).aggregate(how)
+        names = [*self.key, *(f"{name}_{aggregate}" for name, aggregate in how)]
+        return grouped.select(names).rename_columns(rows.column_names).sort_by(order)
+
+
+@dataclass(frozen=True)
+class LedgerFacts(Remembering):
+    """All facts of a run by name, and its table ``ledgers``: every version of every ledger's metadata.
+
+    A fact that could not be worked out is there as the text of its error, and a checker that asks fails.
+    """
+
+    tables: Mapping[str, pa.Table | str] = field(default_factory=dict)
+    ledgers: pa.Table = field(default_factory=LEDGERS.empty_table)
+    _arrays: dict[str, Mapping[str, Ints]] = field(default_factory=dict, repr=False, compare=False)
+    _known: Known = field(default_factory=dict, repr=False, compare=False)
+
+    def columns(self, fact: LedgerFact) -> Mapping[str, Ints]:
+        """A fact as arrays, sorted by its key."""
+        if fact.name not in self._arrays:
+            table = self.tables.get(fact.name, f"no checker asked for the fact {fact.name}")
+            if isinstance(table, str):
+                raise RuntimeError(table)
+            self._arrays[fact.name] = {name: np.asarray(table.column(name)) for name in table.column_names}
+        return self._arrays[fact.name]
+
+    def at(self, fact: LedgerFact, column: str, ledger: Column, missing: int) -> Ints:
+        """One column of a fact by ledger, for each of these ledgers; ``missing`` where it has no row."""
+        columns = self.columns(fact)
+        return value_at(columns["ledger"], columns[column], ledger, missing)
+
+    def of(self, fact: LedgerFact, *key: int) -> list[tuple[int, ...]]:
+        """The rows whose key begins so, whole, in order."""
+        columns = self.columns(fact)
+        begin, end = 0, len(columns["ledger"])
+        for name, value in zip(fact.key, key, strict=False):
+            begin, end = (begin + np.searchsorted(columns[name][begin:end], [value, value + 1])).tolist()
+        return list(zip(*(column[begin:end].tolist() for column in columns.values()), strict=True))
+
+
+def by_ledger(values: Mapping[int, int]) -> tuple[Ints, Ints]:
+    """Values by ledger as :func:`value_at` takes them."""
+    ledger, value = np.array(sorted(values.items()), dtype=np.int64).reshape(-1, 2).T
+    return ledger, value
+
+
+def value_at(known: Ints, values: Ints, ledger: Column, missing: int) -> Ints:
+    """Of ``known`` ledgers, ascending, with a value each: that of each of some ledgers, else ``missing``."""
+    if not len(known):
+        return np.full(len(ledger), missing, dtype=np.int64)
+    place = np.minimum(np.searchsorted(known, ledger), len(known) - 1)
+    found: Ints = np.where(known[place] == ledger, values[place], missing)
+    return found
+
+
+def _int64(parts: Sequence[Column]) -> pa.Array:
+    column = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype=np.int64), *parts])
+    return pa.array(np.asarray(column).astype(np.int64, copy=False))
+
+
+class Event(NamedTuple):
+    """One event of a server, in one of its boots (0: of none), between two times (ns)."""
+
+    server: str
+    boot: int
+    name: str
+    earliest_ns: int
+    latest_ns: int
+    detail: Mapping[str, Any]
+
+    @property
+    def ledger(self) -> int:
+        """The ledger that it names, -1 for none."""
+        return int(self.detail.get("ledgerId", -1))
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts(Remembering):
+    """What every task knows of the run: small, broadcast once.
+
+    ``bookies`` maps a bookie's name to its number, ``clients`` a client's name to its number;
+    ``faults`` and ``servers`` are those two tables as rows; ``complete`` says that the evidence was
+    closed in order, ``left_out`` why steps of the plan were not run; ``damage`` names what
+    is torn or missing, by table; ``required`` are the properties without which the plan accepts no
+    ``valid``; ``allowance`` is how many explained losses of a ledger the plan accepts in this mode, by
+    ledger id, or ``EVERY_LEDGER`` for those it does not name. ``wire`` says that
+    a wire log was kept; ``least_loss`` is the least that a fault must take to take what a bookie has
+    acknowledged, for bookies without another setting in any boot, unless a boot's own record says
+    so (:func:`protocol.modes.least_loss`). ``guarded`` names the bookies that run under BP-46's protection
+    (no journaled data, integrity checking on, a release and a storage with that feature), so that limbo is
+    due after an unclean end. ``began_ns`` is when the run began; findings count their times from
+    it. ``racks`` maps bookies to their failure domains, of which the plan wants ``min_racks`` in
+    every write set; none where it gives none.
+    ``chains`` are the logs made of ledgers. ``most_acks`` is the largest ack quorum of any ledger, 0 where
+    the table was not read: a check may drop what no ledger can need.
+    """
+
+    scenario: str
+    mode: str
+    run_id: int
+    bookies: Mapping[str, int]
+    clients: Mapping[str, int]
+    ledger_names: Mapping[int, str] = field(default_factory=dict)
+    faults: tuple[FaultRow, ...] = ()
+    servers: tuple[ServerRow, ...] = ()
+    required: tuple[str, ...] = ()
+    allowance: Mapping[int, int] = field(default_factory=dict)
+    complete: bool = True
+    left_out: str = ""
+    wire: bool = False
+    least_loss: Mapping[str, Loses] = field(default_factory=dict)
+    guarded: frozenset[str] = frozenset()
+    began_ns: int = 0
+    damage: tuple[str, ...] = ()
+    racks: Mapping[str, str] = field(default_factory=dict)
+    min_racks: int = 0
+    chains: tuple[Chain, ...] = ()
+    most_acks: int = 0
+    _known: Known = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def events(self, *names: str) -> Iterator[Event]:
+        """The rows of ``servers`` with these events (none named: all), in their order."""
+        for row in self.servers:
+            if not names or row["event"] in names:
+                what = row["server"], row["boot"], row["event"]
+                yield Event(*what, row["earliest_ns"], row["latest_ns"], json.loads(row["detail"]))
+
+    def client_name(self, number: int) -> str:
+        """The plan's name of a client number, or ``client 107`` for one it does not know."""
+        return next((name for name, known in self.clients.items() if known == number), f"client {number}")
+
+    def bookie_name(self, number: int) -> str:
+        """The plan's name of a bookie number, or ``bookie 7`` for one it does not know."""
+        return next((name for name, known in self.bookies.items() if known == number), f"bookie {number}")
+
+    def source_name(self, number: int) -> str:
+        """The name of a link's source: a bookie that asks other bookies, or a client."""
+        return self.bookie_name(number) if number <= MAX_BOOKIES else self.client_name(number)
+
+    def ledger_text(self, ledger: int) -> str:
+        """``ledger 4 (main)``, or without a name when the plan gave none."""
+        name = self.ledger_names.get(ledger)
+        return f"ledger {ledger} ({name})" if name else f"ledger {ledger}"
+
+    def time_text(self, at_ns: int) -> str:
+        """``3.104512345 s``: since the run began, as in its log and in ``fencepost explain``."""
+        return f"{(at_ns - self.began_ns) / 1e9:.9f} s"
+
+    def finding(self, name: str, where: Sequence[Any], text: str, *proof: str, loss: str = "") -> Finding:
+        """A finding ``property/kind``; ``text`` is what is said of its ledger.
+
+        ``where`` is (ledger,), or (ledger, first, last) for a finding that stands for each of these entries,
+        or a :class:`checkers.judging.found.Row`, which has its count.
+        """
+        (of, kind), (ledger, *entries) = name.split("/"), where
+        first, last = entries[:2] or (-1, -1)
+        count = entries[2] if len(entries) > 2 else last - first + 1
+        said = f"{self.ledger_text(ledger)}: {text}"
+        return Finding(of, kind, ledger, first, last, count, loss, said, proof)
+
+    def recorded(self) -> tuple[str, ...]:
+        """The tables that the run kept. Where it kept a wire log, its damage may hide an anomaly."""
+        return tuple(table for table in TABLES if self.wire or table not in ("frames", "holdings"))
+
+    def damage_to(self, tables: Collection[str]) -> list[str]:
+        """The damage that concerns the tables: it begins with one's name, or with no table's name."""
+        named = {damage: damage.split(":")[0].strip().split("/")[0] for damage in self.damage}
+        return [damage for damage, table in named.items() if table in tables or table not in TABLES]
+
+    def shortcomings(self, tables: Collection[str]) -> list[str]:
+        """Sentences on why the evidence in these tables is not whole: then nothing is ``valid``."""
+        open_ended = [] if self.complete else ["the evidence was not closed in order"]
+        return open_ended + [f"damaged evidence: {damage}" for damage in self.damage_to(tables)]
+
+
+class Checker(Protocol):
+    """One property. ``tables`` names what it rests on, ``kinds`` all that it may find."""
+
+    name: str
+    tables: tuple[str, ...]
+    kinds: tuple[str, ...]
+    facts: tuple[LedgerFact, ...]
+
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
+        """What is found in the blocks of one batch.
+
+        ``run.damage`` is not complete yet (:class:`Doubting`): only ``conclude`` may ask for it.
+        """
+        ...
+
+    def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
+        """Judge the whole run from what was found in all batches."""
+        ...
+
+
+@runtime_checkable
+class Doubting(Protocol):
+    """A checker that also knows where the evidence contradicts itself.
+
+    ``damage`` takes what ``conclude`` takes, and returns sentences as in ``RunFacts.damage``; all checkers
+    conclude with them.
+    """
+
+    damage: Callable[..., tuple[str, ...]]

@@ -1,0 +1,118 @@
+"""Evidence: whether this run can prove anything at all.
+
+A run whose evidence was not closed, whose steps were left out, whose faults were not confirmed, in which
+nothing was acknowledged or nothing was read afterwards is never ``valid``, however clean the rest looks.
+It finds no anomaly: its verdict is ``valid`` or ``unknown``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from checkers.facts.alterations import fault_text
+from checkers.facts.parts import final
+from checkers.facts.wording import counted
+from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, RunFacts
+from checkers.judging.found import Found
+from evidence.codes import NEVER, Holding, Kind, Outcome
+from evidence.findings import Judgement, Verdict
+from evidence.schemas import FaultRow
+from protocol.addresses import OBSERVER, PROXY
+from protocol.faults import UNPLANNED
+
+_ANSWERED = "answered_in_census_"
+
+
+class Sufficiency:
+    """Closed evidence, acknowledged adds, census and final reads, faults that really happened."""
+
+    name = "evidence"
+    tables: tuple[str, ...] = ("operations", "census")
+    kinds: tuple[str, ...] = ()
+    facts: tuple[LedgerFact, ...] = ()
+
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
+        """How much was seen, and in which census passes a bookie said whether it has an entry."""
+        rows, census = batch.operations, batch.census
+        answered = census.where(census["holding"] != Holding.UNKNOWN)
+        passes = np.unique(answered["pass_number"]).tolist()
+        return Found.of(
+            operations=rows.number,
+            acked=rows.of(kind=Kind.ADD, outcome=Outcome.OK).number,
+            final_opens=rows.of(kind=Kind.OPEN, outcome=Outcome.OK).once(final).number,
+            final_entries=rows.of(kind=Kind.ENTRY, outcome=Outcome.OK).once(final).number,
+            census_answers=census.number,
+            **{f"{_ANSWERED}{number}": 1 for number in passes},
+        )
+
+    def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:  # noqa: ARG002
+        """Every reason why this run proves too little is a note."""
+        names = ("operations", "acked", "final_opens", "final_entries", "census_answers")
+        seen = {
+            **{name: found.count(name) for name in names},
+            "census_passes": sum(name.startswith(_ANSWERED) for name in found.counts),
+            "faults": sum(fault["kind"] != UNPLANNED for fault in run.faults),
+            "unplanned": sum(fault["kind"] == UNPLANNED for fault in run.faults),
+        }
+        lacking = [*run.shortcomings(run.recorded()), *_too_little(seen, run), *_faults(run)]
+        return Judgement(
+            property=self.name,
+            verdict=Verdict.UNKNOWN if lacking else Verdict.VALID,
+            needed=(
+                "evidence closed and undamaged, all steps of the plan, an acknowledged add, a census, "
+                "final reads, every fault confirmed and healed, the proxy and the observer alive to the end"
+            ),
+            seen=seen,
+            notes=(*lacking, *_unplanned(run)),
+        )
+
+
+def _too_little(seen: Mapping[str, int], run: RunFacts) -> Iterator[str]:
+    if run.left_out:
+        yield f"steps of the plan were left out: {run.left_out}"
+    if not seen["acked"]:
+        yield "no add was acknowledged"
+    if not seen["census_passes"]:
+        yield "no census was taken that a bookie answered"
+    if not seen["final_opens"]:
+        yield "no ledger was opened and read at the end"
+
+
+def _faults(run: RunFacts) -> Iterator[str]:
+    """Faults without effect or without end, and deaths that blind the run."""
+    for fault in run.faults:
+        name = fault_text(fault)
+        if fault["kind"] == UNPLANNED:
+            if fault["target"] in (PROXY, OBSERVER):
+                yield f"the {fault['target']} died without a fault of the run"
+        elif fault["injected_ns"] != NEVER and fault["confirmed_ns"] == NEVER and not _may_idle(fault):
+            yield f"{name} was injected and never confirmed{_idle(fault)}"
+        elif fault["injected_ns"] != NEVER and fault["healed_ns"] == NEVER:
+            yield f"{name} was never healed"
+
+
+def _may_idle(fault: FaultRow) -> bool:
+    """Whether the plan accepts that a fault of messages finds none to act on."""
+    return bool(json.loads(fault["params"] or "{}").get("may_idle"))
+
+
+def _idle(fault: FaultRow) -> str:
+    """A fault of messages waits for them: what it never did is why it was not confirmed."""
+    healed = json.loads(fault["proof"] or "{}").get("healed") or {}
+    if "acted" not in healed:
+        return ""
+    return f": its rule matched {counted(int(healed.get('matched') or 0), 'message')} and acted on none"
+
+
+def _unplanned(run: RunFacts) -> Iterator[str]:
+    """Other deaths: worth saying first, but no reason to doubt the record."""
+    others = [
+        str(fault["target"])
+        for fault in run.faults
+        if fault["kind"] == UNPLANNED and fault["target"] not in (PROXY, OBSERVER)
+    ]
+    if others:
+        yield f"{counted(len(others), 'server')} died without a fault of the run: {', '.join(sorted(others))}"

@@ -1,0 +1,1 @@
+"""The releases of BookKeeper that can be run, and where their programs come from."""

@@ -1,0 +1,1 @@
+"""The formats of raw evidence, read and written: clients' histories, the wire log, bookies' files."""

@@ -1,0 +1,237 @@
+"""One file of a client's history: its layout, and its slots as rows of ``operations`` and ``census``.
+
+The Java client writes it (``client/``, ``HistoryFormat``); a test compares the two. A file is a
+header and 65,536 slots of 128 bytes, all little-endian; a slot is an invocation half and an outcome
+half, each ending in the CRC-32 of what is before it.
+
+Reads bytes and judges nothing. A client that was killed
+may leave its last invocation and a few outcomes half stored; such halves show it, for a half is
+stored in one sweep over zeros and neither its first nor its last eight bytes are ever all zero. A
+torn invocation at the end is cut and a torn outcome is no outcome. Everything else that does not
+agree is damage, named by sequence number, and its slot yields no row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from evidence.codes import NEVER, ErrorCode, Holding, Kind, Outcome, Proof
+from evidence.raw.crc import agree
+from evidence.raw.segments import named_damages, packed, wrong_header
+from evidence.schemas import CENSUS, OPERATIONS, table_of
+
+MAGIC = b"FPHIST1\n"
+VERSION = 1
+SLOT_BYTES = 128
+HALF_BYTES = SLOT_BYTES // 2
+CRC_AT = HALF_BYTES - 4
+SLOTS = 65_536
+FILE_BYTES = SLOT_BYTES * (1 + SLOTS)
+BOOT_SHIFT = 40
+
+HEADER = packed(
+    """
+    magic S8, version <u4, slot_size <u4, run_id <u8, first_seq <i8, client <u4, slots <u4,
+    name S32, zero V52, crc <u4
+    """
+)
+INVOKED = packed(
+    """
+    seq <i8, ns <i8, ledger <i8, entry <i8, last <i8, lac_before <i8, handle <i4, size_bytes <i4,
+    kind u1, flags u1, zero <u2, crc <u4
+    """
+)
+COMPLETED = packed(
+    """
+    ns <i8, ledger <i8, entry <i8, lac <i8, expected <i8, digest <u8, error <i4, origin <u4,
+    outcome u1, proof u1, zero <u2, crc <u4
+    """
+)
+SLOT = np.dtype([("invoked", INVOKED), ("completed", COMPLETED)])
+_WORDS = SLOT_BYTES // 8
+_LAYOUT = {"version": VERSION, "slot_size": SLOT_BYTES, "slots": SLOTS}
+
+Words = NDArray[np.int64]
+Rows = NDArray[np.void]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What one file holds.
+
+    ``slots`` counts the used slots, damaged ones included. ``torn`` counts halves that the
+    client's end left unfinished. ``watched`` has the columns of ``operations``. ``damage`` are
+    sentences, empty for a sound file.
+    """
+
+    client: int
+    first_seq: int
+    slots: int
+    operations: pa.Table
+    census: pa.Table
+    watched: pa.Table
+    torn: int = 0
+    damage: tuple[str, ...] = ()
+
+
+def decode_segment(path: Path, *, run_id: int) -> Segment:
+    """The rows of the file at ``path``; ``OSError`` when it cannot be read, never for its content."""
+    return decode(path.read_bytes(), run_id=run_id)
+
+
+def decode(data: bytes, *, run_id: int) -> Segment:
+    """The rows of a file's bytes; a file of zeros was prepared and never used."""
+    slots = max(0, len(data) - SLOT_BYTES) // SLOT_BYTES
+    words: Words = np.frombuffer(data, "<i8", count=slots * _WORDS, offset=min(SLOT_BYTES, len(data)))
+    stored = words.reshape(slots, 2, _WORDS // 2)
+    written: Mask = stored[:, :, 0] != 0
+    written[~written] = stored[~written].any(axis=1)  # few, as a rule: a stored half begins with a number
+    used = int(np.flatnonzero(written.any(axis=1))[-1]) + 1 if written.any() else 0
+    wrong = wrong_header(
+        data[:SLOT_BYTES], HEADER, magic=MAGIC, layout=_LAYOUT, run_id=run_id, what="history"
+    )
+    if wrong:
+        excused = used == 0 and (len(data) < FILE_BYTES or _is_torn(data[:SLOT_BYTES]))
+        return _segment(0, 0, stored[:0], written[:0, 0], damage=() if excused else (wrong,))
+    header = np.frombuffer(data, dtype=HEADER, count=1)[0]
+    length = () if len(data) == FILE_BYTES else (f"the file has {len(data)} bytes instead of {FILE_BYTES}",)
+    return _decode(stored[:used], written[:used], int(header["client"]), int(header["first_seq"]), length)
+
+
+def _is_torn(header: bytes) -> bool:
+    """Whether the client was killed before or while it stored the header, over zeros."""
+    return not any(header[:8]) or not any(header[-8:])
+
+
+def _decode(stored: Words, written: Mask, client: int, first_seq: int, damage: tuple[str, ...]) -> Segment:
+    due = first_seq + np.arange(len(stored), dtype=np.int64)
+    asked, told = agree(stored.view(np.uint8).reshape(-1, HALF_BYTES)).reshape(-1, 2).T
+    sound = asked & (stored[:, 0, 0] == due)
+    # Invocations are stored one after the other, so that only the last one can be torn.
+    cut = int(len(stored) and not sound[-1] and not written[-1, 1] and _unfinished(stored[-1:, 0])[0])
+    kept = len(stored) - cut
+    stored, written, due, sound, told = stored[:kept], written[:kept], due[:kept], sound[:kept], told[:kept]
+    lacking = written[:, 1] & ~told
+    torn = lacking & _unfinished(stored[:, 1])
+    broken = lacking & ~torn
+    blank = ~written[:, 0]
+    named = (
+        *damage,
+        *named_damages("is missing", due[blank].tolist(), _slot_name),
+        *named_damages("has a damaged invocation", due[~sound & ~blank].tolist(), _slot_name),
+        *named_damages("has a damaged outcome", due[sound & broken].tolist(), _slot_name),
+    )
+    if torn.any():
+        stored = stored.copy()
+        stored[torn, 1] = 0
+    return _segment(client, first_seq, stored, sound & ~broken, torn=cut + int(torn.sum()), damage=named)
+
+
+def _segment(
+    client: int,
+    first_seq: int,
+    stored: Words,
+    keep: Mask,
+    *,
+    torn: int = 0,
+    damage: tuple[str, ...] = (),
+) -> Segment:
+    rows = _chosen(stored.reshape(-1).view(SLOT), keep)
+    kind = rows["invoked"]["kind"]
+    of_census, of_watch = kind == Kind.CENSUS, kind == Kind.WATCHED
+    return Segment(
+        client=client,
+        first_seq=first_seq,
+        slots=len(stored),
+        operations=_operations(_chosen(rows, ~of_census & ~of_watch), client),
+        census=_census(_chosen(rows, of_census)),
+        watched=_operations(_chosen(rows, of_watch), client),
+        torn=torn,
+        damage=damage,
+    )
+
+
+def _chosen(rows: Rows, mask: Mask) -> Rows:
+    return rows if mask.all() else rows[mask]
+
+
+def _operations(rows: Rows, client: int) -> pa.Table:
+    asked, told = rows["invoked"], rows["completed"]
+    kind, ended = asked["kind"], told["outcome"] != Outcome.PENDING
+    assigned = (kind == Kind.ADD) & ended & (told["entry"] >= 0)
+    of_entry = np.isin(kind, (Kind.ADD, Kind.READ, Kind.ENTRY, Kind.FORCE))
+    entry = np.where(assigned, told["entry"], np.where(of_entry, asked["entry"], -1))
+    return table_of(
+        OPERATIONS,
+        {
+            "ledger": np.where((asked["ledger"] < 0) & ended, told["ledger"], asked["ledger"]),
+            "entry": entry,
+            "client": np.full(len(rows), client),
+            "seq": asked["seq"],
+            "handle": asked["handle"],
+            "kind": kind,
+            "flags": asked["flags"],
+            "outcome": told["outcome"],
+            "error": told["error"],
+            "invoked_ns": asked["ns"],
+            "completed_ns": np.where(ended, told["ns"], NEVER),
+            "last": asked["last"],
+            "lac_before": asked["lac_before"],
+            "lac": np.where(ended, told["lac"], -1),
+            "result": np.where(ended, told["entry"], -1),
+            "expected": np.where(ended, told["expected"], -1),
+            "size_bytes": asked["size_bytes"],
+            "digest": told["digest"],
+            "origin": told["origin"],
+            "proof": told["proof"],
+        },
+    )
+
+
+def _census(rows: Rows) -> pa.Table:
+    asked, told = rows["invoked"], rows["completed"]
+    ended = told["outcome"] != Outcome.PENDING
+    return table_of(
+        CENSUS,
+        {
+            "ledger": asked["ledger"],
+            "entry": asked["entry"],
+            "pass_number": asked["last"],
+            "bookie": asked["handle"],
+            "holding": _holding(told, ended),
+            "error": told["error"],
+            "asked_ns": asked["ns"],
+            "answered_ns": np.where(ended, told["ns"], NEVER),
+            "digest": told["digest"],
+            "origin": told["origin"],
+            "size_bytes": asked["size_bytes"],
+        },
+    )
+
+
+def _holding(told: Rows, ended: Mask) -> NDArray[np.int64]:
+    """What an answer says of the entry; only the bookie's own negatives are absences."""
+    there = ended & (told["error"] == ErrorCode.OK)
+    negative = np.isin(told["error"], (ErrorCode.NO_SUCH_ENTRY, ErrorCode.NO_SUCH_LEDGER))
+    proven = told["proof"] == Proof.PROVES_ITSELF
+    return np.select(
+        [there & proven, there, ended & negative & (told["outcome"] == Outcome.OK)],
+        [Holding.PRESENT, Holding.DAMAGED, Holding.ABSENT],
+        default=Holding.UNKNOWN,
+    )
+
+
+def _unfinished(halves: Words) -> Mask:
+    """Whether a half looks as one whose storing was cut off: its first or its last word is missing."""
+    return np.asarray((halves[:, 0] == 0) | (halves[:, -1] == 0))
+
+
+def _slot_name(seq: int) -> str:
+    """``slot 1:42`` for the 42nd slot of boot 1."""
+    return f"slot {seq >> BOOT_SHIFT}:{seq & ((1 << BOOT_SHIFT) - 1)}"

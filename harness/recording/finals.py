@@ -1,0 +1,152 @@
+"""The end of a run: heal everything, wait until quiet, census, final reads, census again.
+
+These are the observations without which no run can be ``valid``. The observer's links are never
+faulted; every bookie that ever held a ledger is asked, straight past every cache of a client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cluster.commands import R
+from cluster.interface import ProcessState
+from cluster.waiting import wait_until
+from evidence.codes import ErrorCode
+from evidence.folder import RunFolder
+from harness.conditions.answers import quiet
+from harness.recording.stage import Stage, noted
+from harness.registry import alive_and
+from harness.steps.loads import end_load
+from nemesis.processes import READY_TIMEOUT_S, restart
+from plans.grammar.steps import Quiet
+from protocol.errors import ClientError, NotReadyError
+
+NOT_QUIET = "not quiet"
+"""The record among the steps that says why the cluster did not become quiet at the end."""
+_OBSERVATION_TIMEOUT_S = 1800
+_CENSUS_OUTSTANDING = 500
+_FINAL_ATTEMPTS = 20
+_FINAL_TIMEOUT_S = 60
+_MEANING: dict[int, str] = {
+    ErrorCode.OK: "present",
+    ErrorCode.NO_SUCH_ENTRY: "no such entry",
+    ErrorCode.NO_SUCH_LEDGER: "no such ledger",
+    ErrorCode.DATA_UNKNOWN: "unknown (limbo)",
+}
+
+
+def heal_everything(stage: Stage) -> None:
+    """End all loads, undo all faults, start bookies that died, and wait for the quiet state."""
+    for name in list(stage.loads):
+        with noted(stage):
+            stage.narrator.event(end_load(stage, name))
+    with noted(stage):
+        healed = stage.faults.heal()
+        stage.narrator.event(f"heal {', '.join(healed)}" if healed else "heal: no fault in force")
+    _bring_back(stage)
+    with noted(stage):
+        try:
+            stage.narrator.event(f"quiet: {await_quiet(stage)}")
+        except NotReadyError as error:
+            stage.narrator.event(f"not quiet: {error}", style="yellow")
+            stage.steps.write({"step": NOT_QUIET, "error": str(error)})
+
+
+def _bring_back(stage: Stage) -> None:
+    """Start each bookie once more that has ended on its own, so that it can be asked."""
+    under_fault = {fault.target for fault in stage.faults.in_force()}
+    for name, bookie in stage.cluster.bookies.items():
+        if bookie.state is ProcessState.DOWN and name not in under_fault:
+            with noted(stage):
+                stage.narrator.event(f"start {name}, which ended on its own")
+                restart(bookie, timeout_s=READY_TIMEOUT_S)
+
+
+def await_quiet(stage: Stage) -> str:
+    """Wait for the quiet state and describe it; ``NotReadyError`` when it is not reached."""
+    patience_s = stage.plan.plan.limits.quiet_s
+    return wait_until(lambda: alive_and(stage, lambda: quiet(stage, Quiet())), patience_s, "the quiet state")
+
+
+def observe(stage: Stage) -> Mapping[str, object]:
+    """A census, final reads with recovery, a census again; returns the final state of each ledger.
+
+    An observation that the servers prevent is noted, and the others are made nevertheless.
+    """
+    finals: Mapping[str, object] = {}
+    with noted(stage):
+        stage.narrator.event(take_census(stage))
+    with noted(stage):
+        finals = _final_reads(stage)
+    with noted(stage):
+        stage.narrator.event(take_census(stage))
+    return finals
+
+
+def _final_reads(stage: Stage) -> Mapping[str, object]:
+    ledgers = stage.cluster.metadata.ledgers()
+    observer = stage.commands(stage.cluster.observer, _OBSERVATION_TIMEOUT_S)
+    found = observer.final(ledgers, attempts=_FINAL_ATTEMPTS, timeout_s=_FINAL_TIMEOUT_S)
+    finals = _done(found, "final").ledgers
+    opened = sum(1 for final in finals.values() if "error" not in final)
+    entries = sum(int(final["read"]) for final in finals.values())
+    stage.narrator.event(
+        f"observer opens {opened} of {len(ledgers)} ledgers with recovery, reads {entries:,} entries"
+    )
+    return finals
+
+
+def take_census(stage: Stage, only: int | None = None) -> str:
+    """Ask every bookie for each entry that may exist (of ledger ``only``, or of all), straight."""
+    stage.censuses += 1
+    number = stage.censuses
+    spans = [span for span in _spans(stage) if only in (None, span["ledger"])]
+    observer = stage.commands(stage.cluster.observer, _OBSERVATION_TIMEOUT_S)
+    counts = _done(observer.census(number, spans, _CENSUS_OUTSTANDING), "census")
+    codes = sorted(counts.codes.items())
+    parts = [f"{count:,} {_MEANING.get(code, f'error {code}')}" for code, count in codes]
+    others = {"damaged": counts.damaged, "skipped": counts.skipped}
+    parts += [f"{count:,} {what}" for what, count in others.items() if count]
+    return f"census {number} of {len(spans)} ledgers: {', '.join(parts) or 'nothing to ask'}"
+
+
+def _done(result: R, do: str) -> R:
+    """The result of a command of the observer; ``ClientError`` when it was refused."""
+    if not result.ok:
+        raise ClientError(f"the observer could not do {do!r}: {result.refusal} {result.message}".rstrip())
+    return result
+
+
+def _spans(stage: Stage) -> list[dict[str, object]]:
+    """For each ledger: entries 0..highest id that a client tried to add, asked of every bookie."""
+    highest = _highest_attempts(stage.folder)
+    bookies = sorted(stage.cluster.bookies)
+    spans: list[dict[str, object]] = []
+    for ledger in stage.cluster.metadata.ledgers():
+        found = stage.cluster.metadata.ledger(ledger)
+        closed_at = found[0].last_entry if found is not None else None
+        last = max(highest.get(ledger, -1), -1 if closed_at is None else closed_at)
+        if last >= 0:
+            spans.append({"ledger": ledger, "first": 0, "last": last, "bookies": bookies})
+    return spans
+
+
+def _highest_attempts(folder: RunFolder) -> dict[int, int]:
+    """Ledger id -> highest id of an add that was invoked, or of an entry that was delivered.
+
+    Read from the clients' histories on the disk, so that a killed client counts too.
+    """
+    import pyarrow.compute as pc
+
+    from evidence.codes import Kind
+    from evidence.collect.histories import segment_files
+    from evidence.raw.history import decode_segment
+
+    highest: dict[int, int] = {}
+    run_id = int(folder.run()["run_id"])
+    for file in segment_files(folder.operations):
+        named = (pc.field("ledger") >= 0) & pc.field("kind").isin([Kind.ADD, Kind.ENTRY])
+        table = decode_segment(file.path, run_id=run_id).operations.filter(named)
+        for row in table.group_by("ledger").aggregate([("entry", "max")]).to_pylist():
+            highest[row["ledger"]] = max(row["entry_max"], highest.get(row["ledger"], -1))
+    return highest

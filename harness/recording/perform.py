@@ -1,0 +1,173 @@
+"""Performing a plan's steps in order: rounds, triggers, blocks that run together, expected outcomes.
+
+A round is the plan's steps once, on fresh ledgers in the same cluster. Between rounds every fault is healed;
+where one had been injected, the next round begins when the cluster is quiet again. One step ends before the
+next begins. A step in a ``together`` block runs in a separate thread; a trigger waits for a time after
+the block began, or for an event. Every step is recorded.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import wait
+from functools import partial
+
+from evidence.codes import Outcome
+from harness.judging import CONTRADICTED
+from harness.recording.finals import await_quiet
+from harness.recording.stage import Stage, in_background, of_servers, sentence
+from harness.registry import STEPS, Done, await_condition
+from harness.steps.faults import inject
+from nemesis.registry import FAULTS, Fault
+from plans.grammar.rounds import every
+from plans.grammar.sequence import Place, Step, StepSpec, Together
+from plans.grammar.steps import Act, Condition, Elapsed, Quiet
+from protocol.errors import ContradictedError, FencepostError, NotReadyError, StepError, UsageError
+
+
+class StepsOverError(NotReadyError):
+    """A condition was not reached, and the plan says that its other steps are skipped then."""
+
+
+def carry_out(stage: Stage) -> None:
+    """Run all rounds, or stop at the step that ends the plan or deviates from it.
+
+    Raises errors of the harness or the machine.
+    """
+    try:
+        _all_rounds(stage)
+    except FencepostError as raised:
+        error, stage.ended_by = stage.ended_by or raised, None
+        if not of_servers(error, stage):
+            raise error from error.__cause__
+        if not isinstance(error, StepsOverError):
+            stage.note(sentence(error))
+        stage.left_out = sentence(error)
+        stage.narrator.event(f"the steps behind are left out: {stage.left_out}", style="yellow")
+
+
+def _all_rounds(stage: Stage) -> None:
+    plan = stage.plan.plan
+    for number in range(1, plan.rounds + 1):
+        if number > 1:
+            _between(stage)
+        stage.round = number
+        stage.ledgers.begin_round(number)
+        if plan.rounds > 1:
+            stage.narrator.event(f"round {number} of {plan.rounds}", style="bold")
+        perform(plan.steps, stage)
+
+
+def _between(stage: Stage) -> None:
+    """Heal what is in force, and wait until the cluster is as it was when a fault had touched it."""
+    healed = stage.faults.heal()
+    if healed:
+        stage.narrator.event(f"heal {', '.join(healed)}")
+    if any(step.name in FAULTS for step in every(stage.plan.plan.steps)):
+        stage.narrator.event(f"quiet: {await_quiet(stage)}", style="dim")
+
+
+def perform(steps: Sequence[Step], stage: Stage, *, path: Place = ()) -> None:
+    """Run ``steps`` (resolved step specs) one after the other; ``path`` leads to their block.
+
+    An error ends the other branches too, at their next look at the cluster; it is the stage's ``ended_by``.
+    """
+    began, block_ns = time.monotonic(), time.monotonic_ns()
+    try:
+        for index, step in enumerate(steps):
+            stage.assert_alive()
+            _await_trigger(step, stage, began)
+            if isinstance(step, Together):
+                places = [(*path, index, number) for number in range(len(step.branches))]
+                branches = [
+                    in_background(partial(perform, branch, stage, path=place), f"branch-{place[-1]}")
+                    for branch, place in zip(step.branches, places, strict=True)
+                ]
+                wait(branches)
+                for branch in branches:
+                    branch.result()
+            else:
+                _perform_one(step, stage, (*path, index), block_ns)
+    except FencepostError as error:
+        stage.ended_by = stage.ended_by or error
+        raise
+
+
+def _await_trigger(step: Step, stage: Stage, began: float) -> None:
+    if step.at_s is not None:
+        time.sleep(max(0.0, began + step.at_s - time.monotonic()))
+    if isinstance(step.when, Elapsed):
+        time.sleep(step.when.for_s)
+    elif step.when is not None:
+        await_condition(stage, step.when)
+
+
+def _perform_one(step: StepSpec, stage: Stage, path: Place, block_ns: int) -> None:
+    """Run and record the step at ``path``, whose block began at ``block_ns``."""
+    record = partial(_record, stage, step, path, block_ns, time.monotonic_ns())
+    try:
+        done = _done(step, stage)
+    except FencepostError as error:
+        told = {CONTRADICTED: True} if isinstance(error, ContradictedError) else {}
+        record(error=str(error), **told)
+        raise
+    outcome = done.outcome.name.lower()
+    record(outcome=outcome, text=done.text, facts=dict(done.facts))
+    stage.narrator.event(done.text)
+    if step.outcome not in ("any", outcome):
+        in_round = f" of round {stage.round}" if stage.plan.plan.rounds > 1 else ""
+        raise StepError(
+            f"step {step.name!r}{in_round} ended {outcome}, the plan wants {step.outcome}: {done.text}",
+            remedy="say `outcome: any` on the step if this may happen, or if a `decides` judges it",
+        )
+
+
+def _done(step: StepSpec, stage: Stage) -> Done:
+    """Run one step; an action that may end in any way and gets no reply in time has an unknown outcome."""
+    try:
+        return _run(step, stage)
+    except NotReadyError as error:
+        if isinstance(step.params, Act) and step.outcome in ("any", "unknown"):
+            return Done(f"{step.params.client} {step.name} {step.params.ledger}: {error}", Outcome.UNKNOWN)
+        raise
+
+
+def _run(step: StepSpec, stage: Stage) -> Done:
+    if isinstance(step.params, Elapsed):
+        time.sleep(step.params.for_s)
+        return Done(f"waited {step.params.for_s:g} s")
+    if isinstance(step.params, Condition):
+        return _waited(step.params, stage)
+    if step.name in STEPS:
+        return STEPS[step.name].run(stage, step.params)
+    if isinstance(step.params, Fault):
+        return inject(stage, step.params)
+    raise UsageError(f"no step is named {step.name!r}", remedy="`fencepost list faults` shows the names")
+
+
+def _waited(wanted: Condition, stage: Stage) -> Done:
+    """Wait until a named condition holds."""
+    try:
+        return Done(f"{wanted.condition}: {await_condition(stage, wanted)}")
+    except NotReadyError as error:
+        if isinstance(wanted, Quiet) and wanted.otherwise == "finish":
+            raise StepsOverError(str(error)) from error
+        raise
+
+
+def _record(stage: Stage, step: StepSpec, path: Place, block_ns: int, began_ns: int, **what: object) -> None:
+    params = step.params.model_dump(mode="json", by_alias=True)
+    stage.steps.write(
+        {
+            "step": step.name,
+            "params": params,
+            "path": list(path),
+            "round": stage.round,
+            "block_ns": block_ns,
+            "began_ns": began_ns,
+            "ended_ns": time.monotonic_ns(),
+            "planned": step.outcome,
+            **what,
+        }
+    )

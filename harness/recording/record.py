@@ -1,0 +1,223 @@
+"""Recording one run of one mode: from the first process to closed evidence.
+
+Nothing is judged here. After any error the scopes end what they started, and the record stays and
+can be judged with ``fencepost check``.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import ExitStack
+
+from cluster.backends import backend
+from cluster.configuration import RACK_SCRIPT, rack_script, rack_settings
+from cluster.interface import Cluster, Exit
+from cluster.processes.settings import RunSpec
+from cluster.servers.offline import transactions
+from evidence.collect.histories import segment_files
+from evidence.folder import DEFAULT_BACKEND, RunFolder
+from evidence.recorders import Recorder
+from harness.cleaning import full_disk
+from harness.judging import Judge
+from harness.narrator import Narrator
+from harness.preparing import Prepared
+from harness.provenance import clock, cpu_s, load_since, provenance, waited_ns
+from harness.recording.finals import heal_everything, observe
+from harness.recording.pausing import pause
+from harness.recording.perform import carry_out
+from harness.recording.stage import Ledgers, Stage, by_itself, format_death
+from harness.request import properties_of
+from harness.steps.admin import Admin
+from harness.steps.loads import abandon_all
+from nemesis.active import Active
+from plans.cluster import ClusterSpec
+from plans.grammar.rounds import every
+from plans.resolve import ResolvedPlan
+from protocol.errors import LinkError, UnplannedDeathError
+from protocol.faults import UNPLANNED
+from protocol.modes import MODES
+from reports.text import busy_text
+
+
+def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator: Narrator) -> None:
+    """Run the plan in the folder's mode and close its evidence.
+
+    ``judge`` is None where another process judges, which then ensures that its session is idle.
+
+    Raises the error of the harness or the machine that ended the run early; ``UnplannedDeathError`` when a
+    process that is not under test died although every step succeeded.
+    """
+    began_ns, waited_before_ns, cpu_before_s = time.monotonic_ns(), waited_ns(), cpu_s()
+    plan = prepared.resolved(folder.mode)
+    spec = _spec(prepared, plan, folder)
+    folder.write_run(_facts(prepared, plan, spec))
+    with ExitStack() as scopes:
+        steps = scopes.enter_context(Recorder(folder.steps))
+        faults = scopes.enter_context(Recorder(folder.faults))
+        _tell_overridden(spec, narrator)
+        repair = f"{spec.autorecovery} for autorecovery, " if spec.autorecovery else ""
+        servers = f"ZooKeeper, {spec.bookies} bookies, {repair}{len(spec.clients)} clients, the observer"
+        narrator.event(f"starting {servers}")
+        with backend(prepared.request.backend).open_cluster(spec) as cluster:
+            narrator.event("all processes are ready")
+            if judge is not None:
+                judge.wait_warm()
+            ledgers = Ledgers(steps, rounds=plan.plan.rounds)
+            active = Active(cluster, faults.write, ledger=ledgers.id, random=plan.stream)
+            stage = Stage(cluster, active, ledgers, narrator, plan, folder, steps)
+            try:
+                finals = _play(stage)
+                if prepared.request.pause_on and judge is not None:
+                    pause(stage, judge, on=prepared.request.pause_on)
+            finally:
+                wire = _wire(cluster, narrator)
+                unplanned = cluster.unplanned()
+                for number, death in enumerate(unplanned, start=1):
+                    narrator.event(f"UNPLANNED: {format_death(death)}", style="red")
+                    faults.write(_unplanned_fault(number, death))
+                stage.otherwise += [format_death(death) for death in stage.unnoted()]
+            narrator.event("stopping everything")
+        transactions(folder)
+        own = prepared.request.backend == DEFAULT_BACKEND  # an engine's containers are none of our processes
+        spent_s = round(cpu_s() - cpu_before_s, 1) if own else None
+        load = load_since(began_ns, waited_before_ns)
+        if busy := busy_text(folder.run()["load"], load):
+            narrator.event(busy, style="yellow")
+        folder.write_end({**_end(stage, finals, wire, unplanned), "load": {**load, "cpu_s": spent_s}})
+    foreign = [death for death in unplanned if not by_itself(death)]
+    if foreign:
+        raise UnplannedDeathError(
+            "; ".join(map(format_death, foreign)),
+            remedy=f"its log is in {folder.servers}; judge with `fencepost check`",
+        )
+
+
+def _play(stage: Stage) -> Mapping[str, object]:
+    """The steps, then healing, census and final reads; returns the final state of each ledger.
+
+    A deviation from the plan only ends the steps (:mod:`harness.recording.stage`). After any other error
+    nothing is healed, because no final reads follow that would need it, and the faults in force end with
+    their servers.
+    """
+    stage.cluster.observer.call("watch", timeout_s=120)  # it follows every ledger's metadata from here on
+    try:
+        carry_out(stage)
+        heal_everything(stage)
+        return observe(stage)
+    except BaseException as error:
+        stage.narrator.event(f"ends early: {str(error) or type(error).__name__}", style="red")
+        if full := full_disk(stage.folder.path):
+            stage.narrator.event(full, style="red")
+        abandon_all(stage)
+        raise
+
+
+def _spec(prepared: Prepared, plan: ResolvedPlan, folder: RunFolder) -> RunSpec:
+    request, cluster = prepared.request, plan.plan.cluster
+    placing = _placing(cluster, folder)
+    return RunSpec(
+        folder=folder,
+        mode=MODES[plan.mode],
+        bookies=cluster.bookies,
+        clients=plan.plan.clients,
+        run_id=secrets.randbits(63),
+        version=prepared.version,
+        versions=cluster.versions,
+        bookie_conf=placing | cluster.bookie_conf,
+        client_conf=placing | cluster.client_conf,
+        user_bookie_conf=properties_of(request.bookie_conf),
+        user_client_conf=properties_of(request.client_conf),
+        disks=cluster.disks,
+        autorecovery=cluster.autorecovery,
+        autorecovery_conf=placing | cluster.autorecovery_conf,
+        changes=cluster.changes,
+        administered=any(isinstance(step.params, Admin) for step in every(plan.plan.steps)),
+    )
+
+
+def _placing(cluster: ClusterSpec, folder: RunFolder) -> dict[str, str]:
+    """The settings of rack-aware placement, its script written; none without racks."""
+    if not cluster.racks:
+        return {}
+    script = folder.path.absolute() / RACK_SCRIPT
+    script.write_text(rack_script(cluster.racks))
+    script.chmod(0o755)
+    return rack_settings(str(script), cluster.min_racks)
+
+
+def _tell_overridden(spec: RunSpec, narrator: Narrator) -> None:
+    """Report which keys of the user's own files this run overrides."""
+    for whose, keys in spec.describe()["overridden"].items():
+        for key, values in sorted(keys.items()):
+            narrator.event(
+                f"your {whose} setting {key}={values['theirs']} is overridden by {values['ours']}",
+                style="yellow",
+            )
+
+
+def _facts(prepared: Prepared, plan: ResolvedPlan, spec: RunSpec) -> dict[str, object]:
+    return {
+        **plan.as_json(),
+        "run_id": str(spec.run_id),
+        "scenario": plan.plan.name,
+        "source": prepared.request.scenario,
+        "rounds": prepared.request.rounds,
+        **({"repeat": list(prepared.request.repeat)} if prepared.request.repeat else {}),
+        "bookkeeper": spec.version,
+        "versions": {name: spec.version_of(name) for name in spec.sources},
+        "clients": spec.client_numbers,
+        "bookies": {name: spec.sources[name] for name in spec.bookie_names},
+        "others": spec.other_numbers,
+        "backend": prepared.request.backend,
+        "conf": spec.describe(backend(prepared.request.backend).network),
+        "user_conf": {"bookie": dict(spec.user_bookie_conf), "client": dict(spec.user_client_conf)},
+        **provenance(),
+    }
+
+
+def _wire(cluster: Cluster, narrator: Narrator) -> Mapping[str, object] | None:
+    """The proxy's present report on its log; None without a log or a report."""
+    try:
+        return cluster.wire()
+    except LinkError as error:
+        narrator.event(f"the proxy does not report on its log: {error}", style="red")
+        return None
+
+
+def _end(
+    stage: Stage,
+    finals: Mapping[str, object],
+    wire: Mapping[str, object] | None,
+    unplanned: list[Exit],
+) -> dict[str, object]:
+    slots: Counter[str] = Counter()
+    for file in segment_files(stage.folder.operations):
+        slots[file.client] += file.slots
+    return {
+        **({} if wire is None else {"wire": wire}),
+        "complete": True,
+        **({"left_out": stage.left_out} if stage.left_out else {}),
+        **({"otherwise": stage.otherwise} if stage.otherwise else {}),
+        "closed_ns": time.monotonic_ns(),
+        "clock": clock(),
+        # The number of slots that each client's files use, so that a later loss of a file is detected.
+        "histories": {client: {"slots": count} for client, count in sorted(slots.items())},
+        "unplanned": [format_death(death) for death in unplanned],
+        "finals": {"ledgers": finals},
+    }
+
+
+def _unplanned_fault(number: int, death: Exit) -> dict[str, object]:
+    proof = {"boot": death.boot, "code": death.code, "signal": death.signal}
+    return {
+        "fault": -number,  # the nemesis numbers its own from 1
+        "kind": UNPLANNED,
+        "target": death.server,
+        "params": {},
+        "phase": "confirmed",
+        "at_ns": death.at_ns,
+        "proof": proof,
+    }

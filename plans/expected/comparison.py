@@ -1,0 +1,270 @@
+"""Compares a run with what its plan expects, counted by rounds.
+
+An expectation never changes a verdict. Rules: an ``unknown`` verdict meets no expectation; nor does
+a required property that is unknown on a ledger where no stated anomaly shows; an anomaly that counts
+and that nothing states fails the run; what should break must break, in every round; a defect that
+shows ``sometimes`` may be absent, which is reported; a defect that any plan may meet
+(:mod:`plans.expected.expectations`) is reported where it shows; a client must decide as ``decides``
+says, and figures be within the bounds of ``measures``. Reads no evidence: everything
+compared is passed as plain data.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from plans.expected.decisions import Decided, Decision, Figures, agreed, decided, measured
+from plans.expected.expectations import Breaks, Decides, Defect, Expectation, applicable, describe, standing
+from plans.grammar.rounds import in_rounds, ledger_and_round
+
+
+class Found(NamedTuple):
+    """One anomaly found: property, kind, the ledger's name in the run (empty: none), class of loss.
+
+    It is about the entries ``first`` to ``last`` (-1: none), and stands for ``amount`` of them or of events.
+    """
+
+    property: str
+    kind: str
+    ledger: str = ""
+    loss: str = ""
+    first: int = -1
+    last: int = -1
+    amount: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """In how many rounds something that the plan states showed; ``rate`` is always or sometimes."""
+
+    text: str
+    rate: str
+    shown: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Whether a run met its expectation; ``reasons`` are sentences, also when it did.
+
+    ``unexpected`` says that an anomaly was found which nothing states, ``contradicted`` that a
+    client decided otherwise than stated, or a figure is out of its bounds; ``absent`` names the defects
+    stated as ``sometimes`` that did not show this time. ``as_stated`` of ``rounds`` rounds were
+    as expected, none when that is unknown. ``shown`` counts each stated anomaly (in
+    whole evidence), ``decisions`` is the table of decisions.
+    """
+
+    met: bool
+    reasons: tuple[str, ...]
+    absent: tuple[str, ...] = ()
+    unexpected: bool = False
+    contradicted: bool = False
+    rounds: int = 1
+    as_stated: int = 0
+    shown: tuple[Shown, ...] = ()
+    decisions: tuple[Decided, ...] = ()
+
+
+def compare(
+    expect: Mapping[str, Sequence[Expectation]],
+    found: Iterable[Found],
+    verdict: str,
+    *,
+    mode: str,
+    version: str,
+    whole: bool = True,
+    rounds: int = 1,
+    decisions: Sequence[Decision] = (),
+    counting: Container[str] | None = None,
+    undecided: Sequence[tuple[str, str]] = (),
+    figures: Figures | None = None,
+) -> Comparison:
+    """Compare what a plan states for ``mode`` at ``version`` with what was found and the verdict.
+
+    ``found`` are :class:`Found` tuples, ``verdict`` is ``valid``, ``anomaly`` or ``unknown``,
+    ``decisions`` what clients decided. ``counting`` are the properties whose anomalies make the
+    verdict (None: all); others may meet what the plan states, and fail nothing. ``undecided`` are the
+    required properties that are unknown, each with a ledger's name (empty: the run). ``figures`` are the
+    judgements' figures, by property and name. Without ``whole`` evidence no expectation is met and no
+    decision is reported as wrong, because other errors may have gone unseen. Nothing stated means ``holds``.
+    With a ``valid`` verdict, all findings are excused by the plan's allowance: they meet no expectation.
+    """
+    entries = applicable(expect, mode, version)
+    table = tuple(decided(entry, decisions, rounds) for entry in entries if isinstance(entry, Decides))
+    differing = [row for row in table if not row.met]
+    measures = measured(entries, figures or {})
+    outside = any(one.outside for one in measures)
+    contradicted = whole and (outside or any(row.recorded for row in differing))
+    against = [row.complaint for row in differing] + [one.reason for one in measures if not one.met]
+    anomalies = list(found) if verdict == "anomaly" else []
+    doubt = _doubt(verdict, anomalies)
+    if doubt:
+        return Comparison(
+            False,
+            (*against, doubt) if contradicted else (doubt, *against),
+            unexpected=verdict == "anomaly",
+            contradicted=contradicted,
+            rounds=rounds,
+            decisions=table,
+        )
+    stated = [entry for entry in entries if isinstance(entry, Breaks | Defect)]
+    known = standing(mode, version)
+    counted = [one for one in anomalies if counting is None or one.property in counting]
+    strangers = _strangers([*stated, *known], counted, rounds)
+    seen = [_seen(entry, anomalies, rounds) for entry in stated]
+    unknown = _unknown(undecided, stated, anomalies, rounds) if whole else {}
+    failures = [*strangers, *against, *(one.missing for one in seen if one.missing), *unknown]
+    if not whole:
+        failures.append("the evidence is not whole, so what else may have happened is unknown")
+    wrong = set().union(
+        *strangers.values(),
+        *unknown.values(),
+        *(row.differing for row in table),
+        *(one.wrong for one in seen),
+        *(range(1, rounds + 1) for one in measures if not one.met),
+    )
+    expected = [one.reason for one in seen] or ["as expected: holds"]
+    expected += [one.reason for one in measures]
+    on_the_way = _on_the_way(known, stated, anomalies, rounds)
+    return Comparison(
+        met=not failures,
+        reasons=(*(failures or expected + ([agreed(table)] if table else [])), *on_the_way),
+        absent=tuple(one.counted.text for one in seen if one.absent),
+        unexpected=bool(strangers) or any(one.more for one in seen),
+        contradicted=contradicted,
+        rounds=rounds,
+        as_stated=rounds - len(wrong) if whole else 0,
+        shown=tuple(one.counted for one in seen) if whole else (),
+        decisions=table,
+    )
+
+
+def _doubt(verdict: str, anomalies: Sequence[Found]) -> str:
+    """Why this verdict can meet no expectation, or the empty text."""
+    if verdict == "unknown":
+        return "the verdict is unknown, which meets no expectation"
+    if verdict not in ("valid", "anomaly"):
+        return f"the verdict {verdict!r} meets no expectation"
+    if verdict == "anomaly" and not anomalies:
+        return "the verdict is anomaly, but no finding says which"
+    return ""
+
+
+def _matches(entry: Breaks | Defect, found: Found, rounds: int) -> bool:
+    return (
+        entry.property == found.property
+        and entry.kind in ("", found.kind)
+        and entry.ledger in (None, ledger_and_round(found.ledger, rounds)[0])
+        and entry.loss in (None, found.loss)
+        and (entry.entries is None or entry.entries[0] <= found.first <= found.last <= entry.entries[1])
+    )
+
+
+def _on_the_way(
+    known: Sequence[Defect], stated: Sequence[Breaks | Defect], anomalies: Sequence[Found], rounds: int
+) -> list[str]:
+    """A sentence for each standing defect that showed although the plan itself does not state it."""
+    others = [one for one in anomalies if not any(_matches(entry, one, rounds) for entry in stated)]
+    return [
+        f"met on the way, a known defect: {describe(entry)}, {entry.reference}"
+        for entry in known
+        if any(_matches(entry, one, rounds) for one in others)
+    ]
+
+
+def _of_rounds(anomalies: Iterable[Found], rounds: int) -> set[int]:
+    """The rounds that anomalies belong to; an anomaly without a ledger belongs to all rounds."""
+    found: set[int] = set()
+    for one in anomalies:
+        number = ledger_and_round(one.ledger, rounds)[1]
+        found |= set(range(1, rounds + 1)) if number is None else {number}
+    return found
+
+
+def _amounts(anomalies: Iterable[Found], rounds: int) -> Counter[int]:
+    """How many entries or events the anomalies stand for, by round."""
+    amounts: Counter[int] = Counter()
+    for one in anomalies:
+        amounts.update(dict.fromkeys(_of_rounds([one], rounds), one.amount))
+    return amounts
+
+
+def _strangers(
+    stated: Sequence[Breaks | Defect], anomalies: Sequence[Found], rounds: int
+) -> dict[str, set[int]]:
+    """A sentence for each kind of anomaly that nothing states, with the rounds in which it showed."""
+    groups: dict[str, list[Found]] = {}
+    for one in anomalies:
+        if not any(_matches(entry, one, rounds) for entry in stated):
+            ledger = ledger_and_round(one.ledger, rounds)[0]
+            loss = f", {one.loss}" if one.loss else ""
+            where = f" on {ledger}" if ledger else ""
+            groups.setdefault(f"{one.property} ({one.kind}{loss}){where}", []).append(one)
+    told = {}
+    for text, group in groups.items():
+        numbers = _of_rounds(group, rounds)
+        told[f"an anomaly that was not expected: {text}{in_rounds(numbers, rounds)}"] = numbers
+    return told
+
+
+def _unknown(
+    undecided: Iterable[tuple[str, str]],
+    stated: Sequence[Breaks | Defect],
+    anomalies: Sequence[Found],
+    rounds: int,
+) -> dict[str, set[int]]:
+    """A sentence for each property that is unknown where no stated anomaly shows, with its rounds."""
+    shown = [(entry, one) for entry in stated for one in anomalies if _matches(entry, one, rounds)]
+    broken = {one.ledger for _, one in shown if one.ledger}
+    everywhere = {entry.property for entry, _ in shown if not entry.ledger}
+    groups: dict[str, set[int]] = {}
+    for name, ledger in undecided:
+        if name not in everywhere and (not ledger or ledger not in broken):
+            plain = ledger_and_round(ledger, rounds)[0]
+            text = f"{name} is unknown{f' on {plain}' if plain else ''}"
+            groups.setdefault(text, set()).update(_of_rounds([Found(name, "", ledger)], rounds))
+    return {
+        f"{text}{in_rounds(numbers, rounds)}, which meets no expectation": numbers
+        for text, numbers in groups.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """One stated anomaly: how often it showed, and what that means."""
+
+    counted: Shown
+    reason: str = ""
+    missing: str = ""
+    absent: bool = False
+    more: bool = False
+    wrong: frozenset[int] = frozenset()
+
+
+def _seen(entry: Breaks | Defect, anomalies: Sequence[Found], rounds: int) -> _Seen:
+    text = describe(entry)
+    amounts = _amounts((one for one in anomalies if _matches(entry, one, rounds)), rounds)
+    numbers = set(amounts)
+    sometimes = isinstance(entry, Defect) and entry.rate == "sometimes"
+    counted = Shown(text, "sometimes" if sometimes else "always", len(numbers), rounds)
+    often = f", shown on {len(numbers)} of {rounds}" if rounds > 1 else ""
+    others = {number: found for number, found in amounts.items() if entry.count not in (None, found)}
+    if others:
+        said = ", ".join(map(str, sorted(set(others.values()))))
+        missing = f"expected {entry.count}, but found {said}{in_rounds(others, rounds)}: {text}{often}"
+        more = any(found > (entry.count or 0) for found in others.values())
+        absent_too = frozenset() if sometimes else frozenset(range(1, rounds + 1)) - numbers
+        return _Seen(counted, missing=missing, more=more, wrong=absent_too | frozenset(others))
+    if sometimes and not numbers:
+        return _Seen(counted, reason=f"not seen this time (it shows sometimes): {text}{often}", absent=True)
+    if sometimes or len(numbers) == rounds:
+        return _Seen(counted, reason=f"as expected: {text}{often}")
+    wrong = frozenset(range(1, rounds + 1)) - numbers
+    fixed = f", perhaps fixed: {entry.reference}" if isinstance(entry, Defect) else ""
+    if not numbers:
+        return _Seen(counted, missing=f"expected, but not found: {text}{fixed}", wrong=wrong)
+    absent = in_rounds(set(wrong), rounds)
+    return _Seen(counted, missing=f"expected always, but not found{absent}: {text}{often}", wrong=wrong)

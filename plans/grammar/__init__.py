@@ -1,0 +1,1 @@
+"""The grammar of a plan's steps and conditions, their order, rounds and names."""
