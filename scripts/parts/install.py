@@ -61,6 +61,7 @@ def main(arguments: list[str]) -> int:
         print(f"error: {error.strerror}: {error.filename}", file=sys.stderr)
         return 2
     if code == 0 and command:
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each process would compile again
         os.execv(command[0], command)  # noqa: S606, no shell is wanted
     return code
 

@@ -37,7 +37,7 @@ def sources(part: str) -> list[Path]:
         "python": python,
         "client": client,
         "proxy": [path for path in _below(ROOT / "proxy") if path.suffix in {".go", ".mod", ".sum"}],
-        "starts": [*python, *client, ROOT / "cluster" / "versions.py"],
+        "starts": [*python, *client, ROOT / "cluster" / "releases" / "versions.py"],
     }[part]
 
 
