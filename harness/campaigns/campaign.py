@@ -77,26 +77,30 @@ def run_campaign(campaign: Campaign, options: Options) -> int:
         keep=campaign.keep.as_expected,
         begins=begins,
     )
-    try:
-        with closing(outcomes):
-            for place_in_all, outcome in enumerate(outcomes, start=1):
-                _tell(narrator, f"{place_in_all} of {len(waiting)}", outcome)
-    finally:
-        left = store.waiting(units)
-        code, why = decision(
-            store.outcomes,
-            left=len(left),
-            unfinished_fails=campaign.unfinished == "fail",
-            unknown_warns=options.unknown_warns,
-        )
-        changed = changes(store.outcomes, before) if before else []
-        cells = measured(campaign.matrix, store) if campaign.matrix else []
-        told = Conclusion(campaign, store.outcomes, changed, len(left), why, cells)
-        _report(told, options, store.path, left, narrator)
-        fine = sum(one.came is Status.AS_EXPECTED for one in told.outcomes)
-        not_run = f", {len(left)} not run" if left else ""
-        print(f"{fine} of {len(told.outcomes)} runs as expected{not_run}; exit {code}: {why}")
-        sys.stdout.flush()
+    early = "ended early; until then: "
+    with store.alone():
+        try:
+            with closing(outcomes):
+                for place_in_all, outcome in enumerate(outcomes, start=1):
+                    _tell(narrator, f"{place_in_all} of {len(waiting)}", outcome)
+            early = ""
+        finally:
+            left = store.waiting(units)
+            code, why = decision(
+                store.outcomes,
+                left=len(left),
+                unfinished_fails=campaign.unfinished == "fail",
+                unknown_warns=options.unknown_warns,
+            )
+            changed = changes(store.outcomes, before) if before else []
+            cells = measured(campaign.matrix, store) if campaign.matrix else []
+            told = Conclusion(campaign, store.outcomes, changed, len(left), f"{early}{why}", cells)
+            _report(told, options, store.path, left, narrator)
+            fine = sum(one.came is Status.AS_EXPECTED for one in told.outcomes)
+            not_run = f", {len(left)} not run" if left else ""
+            exits = early or f"exit {code}: "  # the error that ends it early has another exit code
+            print(f"{fine} of {len(told.outcomes)} runs as expected{not_run}; {exits}{why}")
+            sys.stdout.flush()
     for path in prune(place, campaign.keep.nights):
         narrator.line(f"removed: {path}")
     return code
@@ -110,7 +114,8 @@ def _report(
         path.write_text(markdown(told), encoding="utf-8")
     write_text(night / PAGE, page(told, night))
     for path in filter(None, (night / JUNIT, options.junit)):
-        write_junit(path, told.campaign.name, told.outcomes, left)
+        fails = told.campaign.unfinished == "fail"
+        write_junit(path, told.campaign.name, told.outcomes, left, unfinished_fails=fails)
     if options.annotate:
         for line in notices(told.outcomes, unknown_warns=options.unknown_warns):
             print(line)

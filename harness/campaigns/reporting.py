@@ -208,14 +208,24 @@ def _data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def write_junit(path: Path, name: str, outcomes: Sequence[Outcome], left: Sequence[Experiment]) -> None:
-    """Write JUnit XML: a suite for each scenario, a case for each run, skipped where it was not started."""
+def write_junit(
+    path: Path,
+    name: str,
+    outcomes: Sequence[Outcome],
+    left: Sequence[Experiment],
+    *,
+    unfinished_fails: bool = False,
+) -> None:
+    """Write JUnit XML: a suite for each scenario, a case for each run.
+
+    A run that was not started is skipped, or a failure where the campaign says that it fails.
+    """
     document = JUnitXml(name)
     cases = [(one.scenario, _case(one)) for one in outcomes]
     for unit in left:
-        skipped = TestCase(str(unit).removeprefix(f"{unit.scenario} "), unit.scenario)
-        skipped.result = [Skipped("not started in time")]
-        cases.append((unit.scenario, skipped))
+        case = TestCase(str(unit).removeprefix(f"{unit.scenario} "), unit.scenario)
+        case.result = [(Failure if unfinished_fails else Skipped)("not started in time")]
+        cases.append((unit.scenario, case))
     for scenario, group in groupby(sorted(cases, key=lambda pair: pair[0]), key=lambda pair: pair[0]):
         suite = TestSuite(scenario)
         suite.add_testcases([case for _, case in group])

@@ -19,6 +19,7 @@ from harness.experiments.store import Store, begin, carry_out, nights
 from harness.narrator import Narrator
 from plans.defects import Defect, defects
 from plans.versions import within
+from protocol.errors import UsageError
 from protocol.exit_codes import ExitCode
 from reports import marks
 from reports.document import document
@@ -124,26 +125,35 @@ def measure(
     """
     narrator = Narrator(quiet=quiet)
     experiments = experiments_with(units, names)
+    if not experiments:
+        raise UsageError(
+            f"no run of {about} is on a release that has {', '.join(names)}",
+            remedy="name another with --bookkeeper; `fencepost list defects` has the releases",
+        )
     store = _store(place, experiments, new=new)
     narrator.line(f"sensitivity of {about}: {counted(len(names), 'defect')}, folder {store.path}")
-    try:
-        waiting = pending(store, experiments)
-        ended = carry_out(store, waiting, run_s=run_s, parallel=parallel, total_s=total_s)
-        with closing(ended) as outcomes:
-            for one in outcomes:
-                acted = f"acted {counted(one.acted, 'time')}"
-                narrator.line(f"  {one.name}  {one.took_s:.1f} s  {one.came}, {acted}")
-    finally:
-        found = results(store, names)
-        for path in filter(None, (store.path / TABLE, markdown)):
-            write_text(path, "\n".join(table(found, about)) + "\n")
-        write_text(store.path / PAGE, page(found, about, store.path))
-        left = sum(1 for _ in pending(store, experiments))
-        code = ExitCode.UNKNOWN if left else ExitCode.AS_EXPECTED
-        narrator.line(f"table: {store.path / TABLE}")
-        narrator.line(f"page:  {store.path / PAGE}")
-        why = f"{counted(left, 'run')} not started in time" if left else "every defect was tried"
-        print(f"{_counted(found)}; exit {code}: {why}", flush=True)
+    early = "ended early; until then: "
+    with store.alone():
+        try:
+            waiting = pending(store, experiments)
+            ended = carry_out(store, waiting, run_s=run_s, parallel=parallel, total_s=total_s)
+            with closing(ended) as outcomes:
+                for one in outcomes:
+                    acted = f"acted {counted(one.acted, 'time')}"
+                    narrator.line(f"  {one.name}  {one.took_s:.1f} s  {one.came}, {acted}")
+            early = ""
+        finally:
+            found = results(store, names)
+            for path in filter(None, (store.path / TABLE, markdown)):
+                write_text(path, "\n".join(table(found, about)) + "\n")
+            write_text(store.path / PAGE, page(found, about, store.path))
+            left = sum(1 for _ in pending(store, experiments))
+            code = ExitCode.UNKNOWN if left else ExitCode.AS_EXPECTED
+            narrator.line(f"table: {store.path / TABLE}")
+            narrator.line(f"page:  {store.path / PAGE}")
+            why = f"{counted(left, 'run')} not started in time" if left else "every defect was tried"
+            exits = early or f"exit {code}: "
+            print(f"{_counted(found)}; {exits}{why}", flush=True)
     return code
 
 

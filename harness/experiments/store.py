@@ -144,13 +144,15 @@ def carry_out(
 ) -> Generator[Outcome, None, None]:
     """Run ``waiting``; each outcome is on disk before it is yielded. A run that fails stops nothing.
 
+    The caller holds the store (:meth:`Store.alone`).
+
     A run has ``run_s`` seconds; an inconclusive one is repeated up to ``again`` times. ``keep`` says which
     runs that were as expected keep their folder: ``first`` means one for each scenario, mode and release.
     ``begins`` is called with each as it begins.
     """
     pool = WorkerPool(store.path, store.path / RUNS, run_s=run_s, parallel=parallel)
     run = unknown_again(pool.carry_out, again)
-    with store.alone(), pool:
+    with pool:
         ended = run_all(waiting, run, parallel=parallel, total_s=total_s, stop=pool.stop, begins=begins)
         for outcome in ended:
             kept = _kept(store, outcome, keep)

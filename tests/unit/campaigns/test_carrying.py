@@ -178,6 +178,12 @@ def test_junit_has_a_case_for_each_run_and_each_that_was_left_out(tmp_path: Path
     assert [len(root.findall(f".//{kind}")) for kind in ("failure", "error", "skipped")] == [2, 2, 2]
 
 
+def test_junit_shows_a_failure_where_a_run_that_was_left_out_fails_the_campaign(tmp_path: Path) -> None:
+    write_junit(tmp_path / "junit.xml", "gate", [], UNITS[:1], unfinished_fails=True)
+    (case,) = ElementTree.parse(tmp_path / "junit.xml").getroot().findall(".//testcase")
+    assert [result.tag for result in case] == ["failure"]
+
+
 @pytest.mark.parametrize(
     ("taken", "said"),
     [
