@@ -131,7 +131,8 @@ def replay(
 ) -> int:
     """Repeat a stored run ``times`` times, ``parallel`` at a time, on its own backend or on another.
 
-    The exit code is 0: it never failed, 3: some run said nothing and none failed, 4: it failed.
+    The exit code is 0: it never failed, 3: some run said nothing and none failed, 4: it failed, in the same
+    way or in another that its plan does not state.
     """
     status = Status(quiet=quiet or as_json)
     again = find_again(results, reference, mode)
@@ -225,6 +226,8 @@ def _code(again: Again, ended: Sequence[Ended]) -> tuple[int, str]:
     told = f"{what} {rate(seen, tried)}"
     if seen:
         return ExitCode.ANOMALY, told
+    if others := frozenset().union(*(one.unexpected for one in ended)) - again.kinds:
+        return ExitCode.ANOMALY, f"{told}; failed otherwise: {', '.join(sorted(others))}"
     return (ExitCode.AS_EXPECTED if tried == len(ended) else ExitCode.UNKNOWN), told
 
 

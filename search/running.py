@@ -68,7 +68,7 @@ class Ended:
     def verdict(self) -> str:
         """``anomaly`` of any mode before ``error`` before ``unknown`` before ``valid``.
 
-        A run that was never quiet is ``unknown``, whatever its entries say.
+        A run that was never quiet or went otherwise than planned is ``unknown``, whatever its entries say.
         """
         verdicts = {str(mode.verdict.verdict) for mode in self.modes}
         if Verdict.ANOMALY in verdicts:
@@ -76,12 +76,22 @@ class Ended:
         if self.error:
             return ERROR
         doubtful = Verdict.UNKNOWN in verdicts or not verdicts or NEVER_QUIET in self.kinds
-        return str(Verdict.UNKNOWN if doubtful else Verdict.VALID)
+        return str(Verdict.UNKNOWN if doubtful or self.otherwise else Verdict.VALID)
+
+    @property
+    def otherwise(self) -> Sequence[str]:
+        """What went otherwise than planned, such as a server that died on its own after the last step."""
+        return [what for mode in self.modes for what in (mode.folder.end() or {}).get("otherwise", ())]
+
+    @property
+    def unexpected(self) -> frozenset[str]:
+        """The kinds that are not known defects, where a mode has an anomaly that its plan does not state."""
+        return self.news if any(mode.comparison.unexpected for mode in self.modes) else frozenset()
 
     @property
     def headline(self) -> str:
         """What the verdict says, or the error."""
-        texts: list[str] = []
+        texts = [f"otherwise than planned: {what}" for what in self.otherwise[:1]]
         for mode in self.modes:
             why = not_quiet(mode.folder)
             texts += [f"never quiet: {why}"] if why else []

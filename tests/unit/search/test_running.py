@@ -15,6 +15,7 @@ from evidence.folder import FoundRun, RunFolder
 from harness.experiments.workers import DiedError, Recording, RecordOrder
 from protocol.errors import EvidenceError, FencepostError, ServerError
 from search import running
+from search.replay import _code, says
 from search.running import ERROR, Ended, Runner
 from search.status import Status
 
@@ -96,6 +97,39 @@ def test_a_run_that_cannot_be_judged_is_an_error(
     (ended,) = searched(answer)
     assert (ended.modes, ended.verdict) == ((), ERROR)
     assert ended.error in ("b1 did not start", "no evidence can be read")
+
+
+def ended_in(folder: RunFolder, kinds: frozenset[str] = frozenset(), **facts: object) -> Ended:
+    """A run whose only mode is valid, or has an anomaly of these kinds that its plan does not state."""
+    folder.write_run({})
+    folder.write_end(facts)
+    verdict = SimpleNamespace(verdict="anomaly" if kinds else "valid", judgements={}, headline="none lost")
+    mode: Any = SimpleNamespace(
+        folder=folder, verdict=verdict, comparison=SimpleNamespace(unexpected=bool(kinds))
+    )
+    ended = Ended(folder.path, [mode], "", 1.0)
+    ended.__dict__.update(kinds=kinds, known=frozenset())
+    return ended
+
+
+def test_a_server_that_dies_on_its_own_after_the_last_step_leaves_the_run_inconclusive(
+    tmp_path: Path,
+) -> None:
+    died = ended_in(RunFolder.create(tmp_path, "m"), otherwise=["b1 (boot 1) ended on its own"])
+    assert (died.verdict, says(died)) == ("unknown", False)
+    assert died.headline == "otherwise than planned: b1 (boot 1) ended on its own; none lost"
+    assert ended_in(RunFolder.create(tmp_path, "n")).verdict == "valid"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "code"), [((), 0), (("durability/lost",), 4), (("fencing/added_after_close",), 4)]
+)
+def test_a_replay_that_fails_in_another_way_is_no_success(
+    kinds: tuple[str, ...], code: int, tmp_path: Path
+) -> None:
+    again: Any = SimpleNamespace(kinds=frozenset({"durability/lost"}))
+    found, why = _code(again, [ended_in(RunFolder.create(tmp_path, "m"), frozenset(kinds))])
+    assert (found, all(kind in why for kind in set(kinds) - again.kinds)) == (code, True), why
 
 
 def test_an_error_without_words_is_named() -> None:
