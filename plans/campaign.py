@@ -52,7 +52,9 @@ class Runs(Params):
     modes: tuple[AnyMode, ...] = ()
     versions: tuple[Version, ...] = ()
     seeds: int = Field(default=1, ge=1)
-    settings: dict[str, tuple[Value, ...]] = Field(default_factory=dict, alias="set")
+    settings: dict[str, Annotated[tuple[Value, ...], Field(min_length=1)]] = Field(
+        default_factory=dict, alias="set"
+    )
     rounds: int | None = Field(default=None, ge=1)
     controls: bool = True
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from itertools import product
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from plans.exploring.profile import DEFAULT, load_profile
 from plans.load import find, load
 from plans.matrix import cells, plan_of
 from plans.models import Control, Plan
+from plans.reading.nearest import unknown
 from plans.reading.writing import plan_text
 from plans.resolve import with_rounds
 from plans.versions import within
@@ -50,8 +52,9 @@ def shard(units: list[Experiment], number: int, of: int) -> list[Experiment]:
 
 
 def _of(runs: Runs, version: str | None) -> Iterator[Experiment]:
-    for name in runs.names():
-        plan = load(find(name), words())
+    plans = {name: load(find(name), words()) for name in runs.names()}
+    _require_runs(runs, plans)
+    for name, plan in plans.items():
         for settings in _settings(plan, runs):
             varied = load(find(name), words(), settings=dict(settings)) if settings else plan
             rounds = runs.rounds or varied.rounds
@@ -67,6 +70,24 @@ def _of(runs: Runs, version: str | None) -> Iterator[Experiment]:
                 )
         if runs.controls and not runs.settings and not runs.versions:
             yield from _controls(plan, runs, version)
+
+
+def _require_runs(runs: Runs, plans: Mapping[str, Plan]) -> None:
+    """``UsageError`` for a part of an entry that gives no run: the campaign would pass without it."""
+    parameters = {name for plan in plans.values() for name in plan.vary}
+    for name in runs.settings:
+        if name not in parameters:
+            raise UsageError(
+                f"no scenario of the entry has it: {unknown('parameter', name, parameters)}",
+                remedy="`vary` of a scenario has its parameters",
+            )
+    there = [name for name, plan in plans.items() if set(plan.modes) & set(runs.modes or plan.modes)]
+    for wanted in runs.scenarios:
+        if not any(fnmatchcase(name, wanted) for name in there):
+            modes = f" in mode {', '.join(runs.modes)}" if runs.modes else ""
+            raise UsageError(
+                f"`{wanted}` gives no run{modes}", remedy="leave it out, or look at `modes` and `without`"
+            )
 
 
 def _controls(plan: Plan, runs: Runs, version: str | None) -> Iterator[Experiment]:

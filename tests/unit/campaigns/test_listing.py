@@ -154,6 +154,7 @@ def test_shards_are_all_units_and_no_unit_twice(of: int) -> None:
         ("name: mine\nruns: [{scenarios: [bp46/truncation], versions: [newest]}]", "no release number"),
         ("name: mine\nmatrix: {quorums: [7/3/2], lost: [1]}", "at most 6"),
         ("name: mine\nrnus: []", "unknown key `rnus`"),
+        ("name: mine\nruns: [{scenarios: [bp46/truncation], set: {loss: []}}]", "`loss` is empty"),
     ],
 )
 def test_a_mistake_is_named_with_its_place(text: str, said: str, load: Load) -> None:
@@ -184,9 +185,22 @@ def test_a_plan_that_changes_its_bookkeeper_is_never_listed_as_a_release(
 
 
 def test_a_campaign_without_runs_is_refused(load: Load) -> None:
-    campaign = load("name: mine\nruns: [{scenarios: [bp46/cookie-stamped], modes: [journal]}]")
     with pytest.raises(UsageError, match="the campaign mine has no run"):
-        units_of(campaign, plans=NOWHERE)
+        units_of(load("name: mine\n"), plans=NOWHERE)
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("scenarios: [fencing/figure, bp46/cookie-stamped], modes: [journal]", "`bp46/cookie-stamped` gives"),
+        ("scenarios: [fencing/figure, 'bp46/l*'], without: ['bp46/*']", "`bp46/l*` gives no run"),
+        ("scenarios: [bp46/truncation], set: {los: [power]}", "did you mean `loss`"),
+    ],
+)
+def test_a_part_of_a_campaign_that_gives_no_run_is_refused(entry: str, said: str, load: Load) -> None:
+    with pytest.raises(UsageError) as error:
+        units_of(load(f"name: mine\nruns: [{{scenarios: [fencing/figure]}}, {{{entry}}}]\n"), plans=NOWHERE)
+    assert said in str(error.value)
 
 
 def test_a_campaign_that_does_not_exist_is_named_with_its_nearest() -> None:
