@@ -20,7 +20,7 @@ parameters whose values are the descriptors that are sent along, in their order:
 ``forget``   undo -> run it no more
 ``mounts``   -> nothing; from here on mounts made by this process and those it starts are theirs alone
 ``run``      argv, timeout_s -> code, said (the end of its stderr); a command that is waited for
-``end``      -> killed, orphans, failed_undos, left; the keeper is gone afterwards
+``end``      -> killed, orphans, failed_undos, left, unrecorded (events); the keeper is gone afterwards
 
 Every exit is also an unasked message ``{"event": "exit", ...}``. Starts and exits are appended
 to the events file here, so that a killed harness loses none of them.
@@ -73,15 +73,19 @@ class Keeper:
     undos: dict[int, list[str]] = field(default_factory=dict)
     lease: socket.socket | None = None
     undo_count: int = 0
+    unrecorded: int = 0  # events that did not reach the events file whole
     open: bool = True
 
     def record(self, server: str, boot: int, event: str, **details: object) -> None:
-        """Append one line to the events file; a full disk must not stop the killing."""
-        line = json.dumps({"server": server, "boot": boot, "event": event, **details}) + "\n"
+        """Append one line to the events file; a full disk must not stop the killing, but is reported."""
+        line = (json.dumps({"server": server, "boot": boot, "event": event, **details}) + "\n").encode()
         try:
-            os.write(self.events_fd, line.encode())
+            written, why = os.write(self.events_fd, line), "the disk is full"
         except OSError as error:
-            print(f"keeper: event not recorded: {error}: {line}", end="", file=sys.stderr)
+            written, why = 0, str(error)
+        if written < len(line):
+            self.unrecorded += 1
+            print(f"keeper: event not recorded: {why}: {line.decode()}", end="", file=sys.stderr)
 
     def send(self, message: dict[str, object]) -> None:
         """Send to the harness, or notice that it is gone."""
@@ -233,7 +237,8 @@ class Keeper:
         failed = [number for number in sorted(self.undos, reverse=True) if not self._run_undo(number)]
         self._reap_until(lambda: not children_of(os.getpid()))
         left = [f"{name} ({pid})" for pid, name in children_of(os.getpid())]
-        return {"killed": killed, "orphans": orphans, "failed_undos": failed, "left": left}
+        found = {"killed": killed, "orphans": orphans, "failed_undos": failed, "left": left}
+        return {**found, "unrecorded": self.unrecorded}
 
     def _is_gone(self, pid: int) -> bool:
         return pid not in self.children

@@ -77,6 +77,7 @@ class _Reply(TypedDict, total=False):
     orphans: list[str]
     failed_undos: list[int]
     left: list[str]
+    unrecorded: int
 
 
 class Keeper:
@@ -220,7 +221,7 @@ class Keeper:
     def end(self) -> Ending:
         """Kill what is left, run the undos, end the keeper; a second call does nothing.
 
-        Raises ``ServerError`` when something could not be ended or undone.
+        Raises ``ServerError`` when something could not be ended or undone, or when the record lacks events.
         """
         if self._ended:
             return Ending()
@@ -237,6 +238,11 @@ class Keeper:
             self._close()
         if ending.failed_undos or ending.left:
             raise ServerError(f"the keeper could not undo {ending.failed_undos} or end {ending.left}")
+        if reply["unrecorded"]:
+            raise ServerError(
+                f"the keeper could not record {reply['unrecorded']} starts and ends of processes",
+                remedy=f"free space for {self._events} and run again",
+            )
         return ending
 
     # inside ---------------------------------------------------------------------------------

@@ -255,3 +255,12 @@ def test_a_failed_undo_is_reported_and_the_others_still_run(tmp_path: Path) -> N
         keeper.end()
     assert (tmp_path / "undone").read_text() == "undone\n"
     assert events(tmp_path) == [("keeper", "undo"), ("keeper", "undo")]
+
+
+def test_events_that_a_full_disk_refused_fail_the_end(tmp_path: Path) -> None:
+    keeper = Keeper(Path("/dev/full"), log=tmp_path / "keeper.log")
+    pid = spawn(keeper, "b1", tmp_path)
+    with pytest.raises(ServerError, match="could not record 2 starts and ends of processes"):
+        keeper.end()
+    assert not alive(pid)
+    assert "event not recorded: [Errno 28]" in (tmp_path / "keeper.log").read_text()
