@@ -112,10 +112,19 @@ class Side:
         return sum(one is Showing.UNKNOWN for one in self.shown)
 
     @property
+    def wanted(self) -> Showing:
+        """What each of its runs is to say: found on the bad release, absent on the good one."""
+        return Showing.FOUND if self.bad else Showing.ABSENT
+
+    @property
     def as_recorded(self) -> bool:
-        """Found in every run of the bad release, absent in every run of the good one."""
-        wanted = Showing.FOUND if self.bad else Showing.ABSENT
-        return bool(self.shown) and all(one is wanted for one in self.shown)
+        """Whether there are runs, and all of them say what is wanted."""
+        return bool(self.shown) and all(one is self.wanted for one in self.shown)
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether a run says the contrary."""
+        return any(one not in (self.wanted, Showing.UNKNOWN) for one in self.shown)
 
     def __str__(self) -> str:
         unknown = f" ({self.unknown} unknown)" if self.unknown else ""
@@ -186,7 +195,7 @@ def _concluded(sides: Sequence[Side]) -> int:
     if not wrong:
         click.echo(f"{len(sides)} of {len(sides)} as recorded; exit {ExitCode.AS_EXPECTED}")
         return ExitCode.AS_EXPECTED
-    code = ExitCode.UNKNOWN if all(side.unknown for side in wrong) else ExitCode.ANOMALY
+    code = ExitCode.ANOMALY if any(side.contradicted for side in wrong) else ExitCode.UNKNOWN
     told = "; ".join(f"{side.bug.name} on {side}" for side in wrong)
     click.echo(f"{len(sides) - len(wrong)} of {len(sides)} as recorded; exit {code}: {told}")
     return code

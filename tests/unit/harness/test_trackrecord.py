@@ -97,6 +97,14 @@ def test_the_exit_code_says_whether_it_is_as_recorded(bad: Showing, good: Showin
     assert trackrecord._concluded(sides([bad], [good])) == code
 
 
+def test_a_bug_that_was_found_where_it_must_not_be_outweighs_an_inconclusive_run() -> None:
+    for bad, good in (
+        ([Showing.FOUND], [Showing.FOUND, Showing.UNKNOWN]),
+        ([Showing.ABSENT, Showing.UNKNOWN], [Showing.ABSENT]),
+    ):
+        assert trackrecord._concluded(sides(bad, good)) == ExitCode.ANOMALY
+
+
 def test_each_run_counts_for_its_side_whichever_ends_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
