@@ -6,7 +6,7 @@ byte for byte. What clients and servers decided is read from the recorded steps.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from checkers.judging.verdict import convicting_properties, undecided, within_al
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from evidence.recorders import ledger_names, read_lines
-from plans.expected.comparison import Comparison, Found, compare
+from plans.expected.comparison import Comparison, Found, compare, unstated
 from plans.expected.decisions import Decision
 from plans.expected.expectations import standing
 from plans.reading.document import Tree
@@ -86,20 +86,7 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
     facts = folder.run()
     plan = from_json(facts).plan
     names = ledger_names(folder)
-    found = [
-        Found(
-            finding.property,
-            finding.kind,
-            names.get(finding.ledger, ""),
-            finding.loss,
-            finding.first_entry,
-            finding.last_entry,
-            finding.count,
-        )
-        for judgement in verdict.judgements.values()
-        if not within_allowance(judgement)  # what is excused needs no statement
-        for finding in judgement.findings
-    ]
+    found = _found(verdict, names)
     counting = convicting_properties(plan.required, verdict.judgements)
     comparison = compare(
         plan.expect,
@@ -128,6 +115,33 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
         decided="" if verdict.damage else decided_otherwise(folder),
         anomaly=verdict.headline if anomaly and verdict.verdict is Verdict.ANOMALY else "",
     )
+
+
+def _found(verdict: RunVerdict, names: Mapping[int, str]) -> list[Found]:
+    """The anomalies of a verdict; what the plan's allowance excuses needs no statement."""
+    return [
+        Found(
+            finding.property,
+            finding.kind,
+            names.get(finding.ledger, ""),
+            finding.loss,
+            finding.first_entry,
+            finding.last_entry,
+            finding.count,
+        )
+        for judgement in verdict.judgements.values()
+        if not within_allowance(judgement)
+        for finding in judgement.findings
+    ]
+
+
+def broken_unstated(verdict: RunVerdict, folder: RunFolder) -> tuple[str, ...]:
+    """The properties with an anomaly that would not show without a seeded defect: nothing states it."""
+    facts = folder.run()
+    plan = from_json(facts).plan
+    found = _found(verdict, ledger_names(folder))
+    others = unstated(plan.expect, found, mode=verdict.mode, version=facts["bookkeeper"], rounds=plan.rounds)
+    return tuple(sorted({one.property for one in others}))
 
 
 def went_otherwise(

@@ -20,13 +20,12 @@ from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from evidence.findings import Verdict
 from evidence.folder import FoundRun, modes_of, new_run, point_latest
 from evidence.seeding import seeded
 from harness.experiments.experiment import Status
 from harness.experiments.series import exit_code
 from harness.experiments.workers import Answer, Judging, Order, Recording, RecordOrder, of_error
-from harness.judging import Judge, judging
+from harness.judging import Judge, broken_unstated, judging
 from harness.narrator import Narrator
 from harness.preparing import prepare, prepared
 from harness.provenance import cpu_s
@@ -112,14 +111,13 @@ def _told(result: RunResult) -> Judging:
         code, Status.UNKNOWN
     )
     mode = result.modes[0]
-    judged = mode.verdict.judgements.items()
     return Judging(
         came,
         why="" if came is Status.AS_EXPECTED else why,
         headline=mode.verdict.headline,
         repeat=result.repeat,
         acted=sum(sum(one.acts.values()) for one in seeded(mode.folder)),
-        broken=tuple(name for name, judgement in judged if judgement.verdict is Verdict.ANOMALY),
+        broken=broken_unstated(mode.verdict, mode.folder),
     )
 
 

@@ -57,7 +57,10 @@ class Recording:
 
 @dataclass(frozen=True)
 class Judging:
-    """What a recorded run shows: ``broken`` are its properties with an anomaly, the rest as in an outcome."""
+    """What a recorded run shows: ``broken`` are its properties with an anomaly that nothing states.
+
+    The rest is as in an outcome.
+    """
 
     came: Status
     why: str = ""
@@ -278,11 +281,16 @@ def of_error(error: FencepostError) -> Judging:
 
 
 def of_control(experiment: Experiment, outcome: Outcome, broken: Sequence[str]) -> Outcome:
-    """The outcome of a control by a defect: as expected when the defect acted and broke its property."""
+    """The outcome of a control by a defect: as expected when the defect acted and broke its property.
+
+    ``broken`` leaves out anomalies that the plan states, because these show without the defect too.
+    """
     if not experiment.breaks or outcome.came in (Status.ERROR, Status.HUNG, Status.IMPOSSIBLE):
         return outcome
     if outcome.acted and experiment.breaks in broken:
         return replace(outcome, came=Status.AS_EXPECTED, why="")
     defect = " ".join(experiment.defects)
-    what = f"acted, and {experiment.breaks} is no anomaly" if outcome.acted else "never acted"
+    what = "never acted"
+    if outcome.acted:
+        what = f"acted, and {experiment.breaks} has no anomaly but those that the plan states"
     return replace(outcome, came=Status.UNKNOWN, why=f"the control failed: the seeded defect {defect} {what}")

@@ -113,7 +113,7 @@ def compare(
     stated = [entry for entry in entries if isinstance(entry, Breaks | Defect)]
     known = standing(mode, version)
     counted = [one for one in anomalies if counting is None or one.property in counting]
-    strangers = _strangers([*stated, *known], counted, rounds)
+    strangers = _strangers(_unmatched([*stated, *known], counted, rounds), rounds)
     seen = [_seen(entry, anomalies, rounds) for entry in stated]
     unknown = _unknown(undecided, stated, anomalies, rounds) if whole else {}
     failures = [*strangers, *against, *(one.missing for one in seen if one.missing), *unknown]
@@ -192,17 +192,31 @@ def _amounts(anomalies: Iterable[Found], rounds: int) -> Counter[int]:
     return amounts
 
 
-def _strangers(
-    stated: Sequence[Breaks | Defect], anomalies: Sequence[Found], rounds: int
-) -> dict[str, set[int]]:
+def unstated(
+    expect: Mapping[str, Sequence[Expectation]],
+    found: Iterable[Found],
+    *,
+    mode: str,
+    version: str,
+    rounds: int = 1,
+) -> list[Found]:
+    """The anomalies that nothing states, neither the plan nor the list of known defects."""
+    stated = [entry for entry in applicable(expect, mode, version) if isinstance(entry, Breaks | Defect)]
+    return _unmatched([*stated, *standing(mode, version)], found, rounds)
+
+
+def _unmatched(stated: Sequence[Breaks | Defect], anomalies: Iterable[Found], rounds: int) -> list[Found]:
+    return [one for one in anomalies if not any(_matches(entry, one, rounds) for entry in stated)]
+
+
+def _strangers(anomalies: Sequence[Found], rounds: int) -> dict[str, set[int]]:
     """A sentence for each kind of anomaly that nothing states, with the rounds in which it showed."""
     groups: dict[str, list[Found]] = {}
     for one in anomalies:
-        if not any(_matches(entry, one, rounds) for entry in stated):
-            ledger = ledger_and_round(one.ledger, rounds)[0]
-            loss = f", {one.loss}" if one.loss else ""
-            where = f" on {ledger}" if ledger else ""
-            groups.setdefault(f"{one.property} ({one.kind}{loss}){where}", []).append(one)
+        ledger = ledger_and_round(one.ledger, rounds)[0]
+        loss = f", {one.loss}" if one.loss else ""
+        where = f" on {ledger}" if ledger else ""
+        groups.setdefault(f"{one.property} ({one.kind}{loss}){where}", []).append(one)
     told = {}
     for text, group in groups.items():
         numbers = _of_rounds(group, rounds)

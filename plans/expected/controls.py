@@ -23,6 +23,9 @@ def control_problems(plan: Plan, varied: Callable[[Mapping[str, object]], Plan])
         at: Path = ("control", index) if len(plan.control) > 1 else ("control",)
         for key, text in _problems(control, plan, varied):
             yield Problem((*at, key), text)
+        if control.defect is not None and control.defect in (one.defect for one in plan.control[:index]):
+            text = f"the defect `{control.defect}` is a control already; one run shows one property"
+            yield Problem((*at, "defect"), text)
 
 
 def effect(plan: Plan, control: Control, mode: str, version: str | None = None) -> tuple[Expectation, ...]:

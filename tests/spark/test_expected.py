@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evidence.findings import Verdict
-from harness.judging import compare_with_plan
+from harness.judging import broken_unstated, compare_with_plan
 from harness.narrator import Narrator
 from harness.run import conclude
 from plans.expected.comparison import Comparison
@@ -42,6 +42,15 @@ def compared(
     verdict = judged(folder)
     assert verdict.verdict is Verdict.ANOMALY
     return compare_with_plan(verdict, folder)
+
+
+def test_an_anomaly_that_the_plan_states_is_not_what_a_seeded_defect_broke(tmp_path: Path) -> None:
+    both = Story(LOST.ledgers, lost={CONTROL: (0, 4), MAIN: (0, 9)})
+    for number, (story, broken) in enumerate(((LOST, ()), (both, ("durability",)))):
+        folder = make(tmp_path / str(number), story, required=("durability",), plan=PLAN)
+        verdict = judged(folder)
+        assert verdict.judgements["durability"].verdict is Verdict.ANOMALY
+        assert broken_unstated(verdict, folder) == broken
 
 
 def test_a_stored_run_counts_in_a_series_as_the_run_itself(

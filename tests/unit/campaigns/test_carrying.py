@@ -318,7 +318,7 @@ def test_what_becomes_of_a_worker_is_an_outcome(
     [
         (Status.ANOMALY, ["durability", "order"], 3, Status.AS_EXPECTED, ""),
         (Status.AS_EXPECTED, ["order"], 3, Status.AS_EXPECTED, ""),
-        (Status.ANOMALY, ["durability"], 3, Status.UNKNOWN, "acted, and order is no anomaly"),
+        (Status.ANOMALY, ["durability"], 3, Status.UNKNOWN, "acted, and order has no anomaly"),
         (Status.ANOMALY, ["order"], 0, Status.UNKNOWN, "never acted"),
         (Status.AS_EXPECTED, [], 0, Status.UNKNOWN, "never acted"),
         (Status.ERROR, ["order"], 3, Status.ERROR, "so it is"),

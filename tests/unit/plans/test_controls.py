@@ -99,6 +99,10 @@ def test_a_control_that_runs_is_read_and_comes_back(controlled: Try, control: st
         ("{defect: lac-goes-back, property: lac}\nrequired: [durability]", "the plan does not require `lac`"),
         ("{defect: lac-goes-back, mode: journal, property: lac}", "given: mode, defect"),
         ("[{mode: protected}, {mode: unprotected}]", "plan.yaml:6:37: the control never runs"),
+        (
+            "[{defect: lac-goes-back, property: lac}, {defect: lac-goes-back, property: closing}]",
+            "the defect `lac-goes-back` is a control already",
+        ),
         ("[]", "at least one"),
     ],
 )
