@@ -80,12 +80,10 @@ class Keeper:
         """Append one line to the events file; a full disk must not stop the killing, but is reported."""
         line = (json.dumps({"server": server, "boot": boot, "event": event, **details}) + "\n").encode()
         try:
-            written, why = os.write(self.events_fd, line), "the disk is full"
+            self.unrecorded += os.write(self.events_fd, line) < len(line)
         except OSError as error:
-            written, why = 0, str(error)
-        if written < len(line):
             self.unrecorded += 1
-            print(f"keeper: event not recorded: {why}: {line.decode()}", end="", file=sys.stderr)
+            print(f"keeper: event not recorded: {error}: {line.decode()}", end="", file=sys.stderr)
 
     def send(self, message: dict[str, object]) -> None:
         """Send to the harness, or notice that it is gone."""
@@ -130,9 +128,8 @@ class Keeper:
         at_ns = time.monotonic_ns()
         process.returncode = 0  # reaped below by pid; Popen must not wait for it
         self.children[process.pid] = Child(name, boot, process.pid)
-        ticks = start_ticks(process.pid)
         self.record(name, boot, "started", at_ns=at_ns, earliest_ns=earliest_ns, pid=process.pid)
-        return {"name": name, "boot": boot, "pid": process.pid, "start_ticks": ticks}
+        return {"name": name, "boot": boot, "pid": process.pid, "start_ticks": start_ticks(process.pid)}
 
     def send_signal(self, name: str, number: int) -> dict[str, object]:
         """Signal a living child; it cannot be reaped meanwhile, so the pid is its own."""
@@ -195,7 +192,7 @@ class Keeper:
     def end(self) -> dict[str, object]:
         """End everything; the reply is the report."""
         self.open = False
-        return self.end_all()
+        return {**self.end_all(), "unrecorded": self.unrecorded}
 
     # the end of others ----------------------------------------------------------------------
 
@@ -237,8 +234,7 @@ class Keeper:
         failed = [number for number in sorted(self.undos, reverse=True) if not self._run_undo(number)]
         self._reap_until(lambda: not children_of(os.getpid()))
         left = [f"{name} ({pid})" for pid, name in children_of(os.getpid())]
-        found = {"killed": killed, "orphans": orphans, "failed_undos": failed, "left": left}
-        return {**found, "unrecorded": self.unrecorded}
+        return {"killed": killed, "orphans": orphans, "failed_undos": failed, "left": left}
 
     def _is_gone(self, pid: int) -> bool:
         return pid not in self.children
