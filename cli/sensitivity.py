@@ -61,7 +61,9 @@ def command(
 
     for wanted in names:
         if wanted not in defects():
-            raise click.UsageError(unknown("seeded defect", wanted, defects()))
+            raise click.UsageError(
+                unknown("seeded defect", wanted, defects(), listing="fencepost list defects")
+            )
     campaign = load_campaign(name)
     place = results / "sensitivity" / campaign.name
     units = units_of(campaign.model_copy(update={"matrix": None}), plans=place / "plans", version=version)

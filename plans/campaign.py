@@ -30,7 +30,7 @@ def _scenario(value: str) -> str:
         if not any(fnmatchcase(name, value) for name in names):
             raise ValueError(f"`{value}` is no scenario's name; `fencepost list scenarios` has them all")
     elif value not in names:
-        raise ValueError(unknown("scenario", value, names))
+        raise ValueError(unknown("scenario", value, names, listing="fencepost list scenarios"))
     return value
 
 

@@ -91,7 +91,8 @@ def _orderable_defects() -> dict[str, Defect]:
 def _ordered(text: str, what: str, known: Mapping[str, Defect]) -> Defect:
     name, *settings = text.split(",")
     if name not in known:
-        raise ValueError(unknown(what, name, known))
+        listing = f"fencepost list {'cures' if what == 'cure' else 'defects'}"
+        raise ValueError(unknown(what, name, known, listing=listing))
     for setting in settings:
         key, equals, value = setting.partition("=")
         if key not in TRIGGERS or not equals:

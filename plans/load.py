@@ -24,6 +24,7 @@ from protocol.modes import MODES
 
 SCENARIOS = Path(__file__).resolve().parent.parent / "scenarios"
 SUFFIXES = (".yaml", ".yml")
+_LISTING = "fencepost list scenarios"
 _NO_SETTINGS: Mapping[str, object] = {}
 
 
@@ -38,14 +39,24 @@ def find(name_or_path: str, *, root: Path = SCENARIOS) -> Path:
         path = Path(name_or_path)
         if path.is_file():
             return path
-        raise PlanError(f"there is no plan file {name_or_path}")
+        raise PlanError(
+            f"there is no plan file {name_or_path} in {Path.cwd()}",
+            remedy=f"name a scenario (`{_LISTING}` prints all) or the path of your own plan",
+        )
     names = scenarios(root)
     if name_or_path in names:
         return root / f"{name_or_path}.yaml"
     raise PlanError(
-        unknown("scenario", name_or_path, names),
+        _unknown_scenario(name_or_path.rstrip("/"), names),
         remedy="a plan of your own is given by its path, ending in .yaml",
     )
+
+
+def _unknown_scenario(name: str, names: Collection[str]) -> str:
+    inside = sum(other.startswith(f"{name}/") for other in names)
+    if inside:
+        return f"`{name}` is a folder of {inside} scenarios; `{_LISTING}` prints their names"
+    return unknown("scenario", name, names, listing=_LISTING)
 
 
 def load(

@@ -14,14 +14,19 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return found[0] if found else None
 
 
-def unknown(what: str, name: object, known: Iterable[str]) -> str:
-    """``unknown step `kil`; did you mean `kill`? Allowed: kill, start`` (one line)."""
-    return f"unknown {what} `{name}`; {instead(name, known)}"
+def unknown(what: str, name: object, known: Iterable[str], *, listing: str = "") -> str:
+    """``unknown step `kil`; did you mean `kill`? Allowed: kill, start`` (one line).
+
+    ``listing`` is the command that prints the names, for those that are too many for a message.
+    """
+    return f"unknown {what} `{name}`; {instead(name, known, listing=listing)}"
 
 
-def instead(name: object, known: Iterable[str]) -> str:
+def instead(name: object, known: Iterable[str], *, listing: str = "") -> str:
     """``did you mean `kill`? Allowed: kill, start``, or only what is allowed."""
     names = sorted(known)
-    allowed = ", ".join(names) if names else "none"
     close = nearest(str(name), names)
-    return f"did you mean `{close}`? Allowed: {allowed}" if close else f"allowed: {allowed}"
+    hint = f"did you mean `{close}`? " if close else ""
+    if listing:
+        return f"{hint}`{listing}` prints all names"
+    return f"{hint}{'Allowed' if close else 'allowed'}: {', '.join(names) or 'none'}"
