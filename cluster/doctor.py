@@ -32,6 +32,8 @@ State = Literal["ok", "warn", "fail"]
 RUN_BYTES = 1536 << 20
 LEAST_BYTES = 768 << 20
 DISK_BYTES = 2 << 30
+LEAST_DISK_BYTES = 512 << 20
+"""What one mode of a short run takes while it runs: write-ahead files, histories, tables."""
 STOCK_DISK_LIMIT = 0.95  # BookKeeper's own diskUsageThreshold; above it a bookie turns read-only
 RUN_DISK_LIMIT = 0.99  # the threshold with which Fencepost's bookies start
 _PING_TIMEOUT_S = 1.0
@@ -116,7 +118,7 @@ def _jars(version: str) -> str:
 
 def _memory() -> Check:
     available = available_memory_bytes()
-    seen = f"{_gib(available)} available, a run of three bookies needs about {_gib(RUN_BYTES)}"
+    seen = f"{_size(available)} available, a run of three bookies needs about {_size(RUN_BYTES)}"
     if available >= RUN_BYTES:
         return Check("memory", "ok", seen)
     state: State = "warn" if available >= LEAST_BYTES else "fail"
@@ -156,16 +158,18 @@ def mount_point(folder: Path) -> Path:
 
 def disk_check(results: Path, total_bytes: int, free_bytes: int) -> Check:
     """The judgement on a disk of this size; bookies count every byte that is not free to them as used."""
-    fill = 1 - free_bytes / total_bytes
-    seen = f"{_gib(free_bytes)} free under {results}, {fill:.0%} full"
-    remedy = "Free some space, remove old runs with `fencepost clean`, or set FENCEPOST_RESULTS."
+    fill = 1 - free_bytes / total_bytes if total_bytes else 1.0  # /proc and its like have no size
+    seen = f"{_size(free_bytes)} free under {results}, {fill:.0%} full"
+    remedy = "Free some space, or name another folder with --results or FENCEPOST_RESULTS."
+    if free_bytes < LEAST_DISK_BYTES:
+        return Check("disk", "fail", f"{seen}; a run needs {_size(LEAST_DISK_BYTES)}", remedy)
     if fill >= RUN_DISK_LIMIT:
         return Check("disk", "fail", f"{seen}: bookies turn read-only at {RUN_DISK_LIMIT:.0%}", remedy)
     if fill >= STOCK_DISK_LIMIT:
         seen += f": bookies with BookKeeper's own threshold turn read-only at {STOCK_DISK_LIMIT:.0%}"
         return Check("disk", "warn", seen, remedy)
     if free_bytes < DISK_BYTES:
-        return Check("disk", "warn", f"{seen}; a run with many adds can take {_gib(DISK_BYTES)}", remedy)
+        return Check("disk", "warn", f"{seen}; a run with many adds can take {_size(DISK_BYTES)}", remedy)
     return Check("disk", "ok", seen)
 
 
@@ -241,5 +245,5 @@ def _bind(address: str, port: int) -> None:
         probe.bind((address, port))
 
 
-def _gib(count: int) -> str:
-    return f"{count / (1 << 30):.1f} GiB"
+def _size(count: int) -> str:
+    return f"{count / (1 << 30):.1f} GiB" if count >= 1 << 30 else f"{count / (1 << 20):.0f} MiB"

@@ -1,4 +1,4 @@
-"""Room on the disk: whether there is enough, unneeded leftovers of runs, which runs are in progress.
+"""Room on the disk: whether it is full, unneeded leftovers of runs, which runs are in progress.
 
 A run in progress holds a lock on its ``harness.log``; the kernel frees it with the process, so a
 killed harness never blocks cleaning.
@@ -18,14 +18,12 @@ from cluster.docker.labels import RUN_LABEL, abandoned
 from cluster.docker.sweep import EngineSocket, socket_path, sweep
 from evidence.folder import RunFolder, every_run, modes_of
 from protocol.addresses import ZOOKEEPER
-from protocol.errors import PrerequisiteError, ServerError
+from protocol.errors import ServerError
 
 DIRECTORIES = ("data", "disks", "lives", "snapshots")
 """Folders under ``servers/<name>/``: a server's own files, those of former lives, copies of them, disks."""
 _LOGGED = ("data", "lives")
 """Of ZooKeeper's folders those with its log, which a run that ended early has in no other form."""
-NEEDED_BYTES = 512_000_000
-"""What one mode of a short run takes while it runs: write-ahead files, histories, tables."""
 _FULL_BYTES = 16_000_000
 
 
@@ -103,17 +101,6 @@ def _directories(folder: RunFolder) -> list[Path]:
     if not folder.transactions.exists():
         found -= {folder.server(ZOOKEEPER) / name for name in _LOGGED}
     return sorted(path for path in (*found, folder.scratch) if path.is_dir())
-
-
-def require_space(results: Path) -> None:
-    """Raise ``PrerequisiteError`` when the disk under ``results`` has too little room for a run."""
-    free = _free_bytes(results)
-    if free < NEEDED_BYTES:
-        raise PrerequisiteError(
-            f"the disk under {results} has {free / 1e6:.0f} MB of free space, "
-            f"a run needs {NEEDED_BYTES / 1e6:.0f} MB",
-            remedy="free some, or name another folder with --results",
-        )
 
 
 def full_disk(results: Path) -> str:

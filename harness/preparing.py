@@ -19,7 +19,6 @@ from cluster.releases import artifacts
 from cluster.releases.versions import DEFAULT_VERSION
 from cluster.servers import disks
 from evidence.folder import DEFAULT_BACKEND
-from harness.cleaning import require_space
 from harness.request import RunRequest, properties_of
 from harness.vocabulary import words
 from plans.cluster import ClusterSpec
@@ -89,7 +88,6 @@ def prepared(request: RunRequest, plan: Plan) -> Prepared:
     for check in checks(request.results):  # what ``fencepost doctor`` calls a failure is refused here
         if check.state == "fail":
             raise PrerequisiteError(f"{check.name}: {check.seen}", remedy=check.remedy)
-    require_space(request.results)
     require_disks(plan)
     later = [getattr(step.params, "version", None) for step in every(plan.steps)]
     versions = list(dict.fromkeys((version, *plan.cluster.versions.values(), *filter(None, later))))

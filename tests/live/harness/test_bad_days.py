@@ -183,7 +183,7 @@ def test_a_disk_too_small_for_a_run_is_refused_before_anything_starts(
     run = fencepost(*ONE_MODE, results=disk(40))
     code, text = run.finish()
     assert code == 2, text
-    assert re.search(r"has 4\d MB of free space", text)
+    assert re.search(r"disk: \d+ MiB free under .*; a run needs 512 MiB", text)
     assert not list(run.results.rglob("run.json"))
 
 

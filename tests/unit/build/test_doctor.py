@@ -35,6 +35,8 @@ def test_every_line_that_is_not_well_has_a_remedy(tmp_path: Path) -> None:
         (100 * GIB, 4 * GIB, "warn"),
         (1000 * GIB, 9 * GIB, "fail"),
         (9 * GIB, GIB, "warn"),
+        (GIB, GIB // 4, "fail"),
+        (0, 0, "fail"),
     ],
 )
 def test_a_full_disk_is_judged_by_fill_and_by_space(total: int, free: int, state: str) -> None:
