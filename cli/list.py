@@ -142,7 +142,10 @@ def _cures(_: Path) -> Iterator[str]:
 def _runs(results: Path) -> Iterator[str]:
     from evidence.folder import every_run, read_json
 
-    for run in every_run(results):
+    runs = every_run(results)
+    if not runs:
+        click.echo(f"no stored run below {results}; --results names another folder", err=True)
+    for run in runs:
         if not (run / "verdict.json").exists():
             yield f"{run.relative_to(results)}  not judged to its end: `fencepost check {run}`"
             continue
@@ -180,10 +183,12 @@ def _keys(params: type) -> list[str]:
 
 
 @click.command("list")
-@click.argument("what", type=click.Choice(list(_LISTS)))
+@click.argument("what", type=click.Choice(list(_LISTS)), metavar="WHAT")
 @RESULTS
 def command(what: str, results: Path) -> int:
-    """List what there is to run, to break and to order, and what ran; or print the JSON Schema of plans."""
+    """List WHAT: scenarios, faults, workloads, admin (commands), modes, versions (releases), defects, cures
+    or runs; or print the schema (JSON Schema) of plans.
+    """
     for line in _LISTS[what](results):
         click.echo(line if what == "schema" else typed(line))
     return 0

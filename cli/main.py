@@ -96,11 +96,24 @@ def _run() -> int:
     except Exception as error:  # noqa: BLE001  # the last frame: a defect of Fencepost is exit 1, with its trace
         if "FENCEPOST_DEBUG" in os.environ:
             traceback.print_exc()
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{Path(last.filename).name}:{last.lineno}"
-        print(f"fencepost: internal error at {where}: {type(error).__name__}: {error}", file=sys.stderr)
-        print("  next: set FENCEPOST_DEBUG=1 for the full trace and report it", file=sys.stderr)
+        for line in _unforeseen(error):
+            print(line, file=sys.stderr)
         return ExitCode.HARNESS
+
+
+def _unforeseen(error: Exception) -> tuple[str, str]:
+    """The lines for an error that no code expected: an unusable file, or a defect of Fencepost."""
+    if isinstance(error, OSError) and error.filename:
+        return (
+            f"fencepost: cannot use {error.filename}: {error.strerror}",
+            "  next: check its folder, permissions and free space; FENCEPOST_DEBUG=1 shows the full trace",
+        )
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(last.filename).name}:{last.lineno}"
+    return (
+        f"fencepost: internal error at {where}: {type(error).__name__}: {error}",
+        "  next: set FENCEPOST_DEBUG=1 for the full trace and report it",
+    )
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:

@@ -49,7 +49,7 @@ def _parallel(_context: click.Context, _parameter: click.Parameter, text: str) -
 
 RESULTS = click.option(
     "--results",
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, file_okay=False),
     default=default_results,
     help="Folder of stored runs; default: FENCEPOST_RESULTS or ./results.",
 )

@@ -60,7 +60,7 @@ def _refuse(run: str | None, *, opens: bool, issue: bool) -> None:
 def _write_report(results: Path, run: str | None) -> Path:
     """Write the page of a run, or without one the index over all; return where.
 
-    Raises ``EvidenceError`` when there is no such run, ``UsageError`` when there are no results at all.
+    Raises ``UsageError`` when there is no such run, or there are no results at all.
     """
     from harness.bundles.reading import is_bundle, opened
     from reports.index import write_index
@@ -72,13 +72,14 @@ def _write_report(results: Path, run: str | None) -> Path:
             return write_page(found, beside)
     if not results.is_dir():
         raise UsageError(
-            f"{results} is no folder of results", remedy="--results names another; `fencepost run` makes one"
+            f"there is no folder {results}",
+            remedy="`fencepost run` makes it; --results names another folder",
         )
     return write_index(results)
 
 
 def _issue_text(results: Path, run: str) -> str:
-    """The run as Markdown for an issue; ``EvidenceError`` when there is no such run."""
+    """The run as Markdown for an issue; ``UsageError`` when there is no such run."""
     from harness.bundles.reading import opened
     from reports.issue import issue_markdown
 
@@ -89,7 +90,7 @@ def _issue_text(results: Path, run: str) -> str:
 def _print_trends(results: Path, *, as_json: bool, csv: Path | None) -> int:
     """Print what the runs below ``results`` say together; ``csv`` takes one row for each run and mode.
 
-    Raises ``EvidenceError`` where there is no stored run, or ``csv`` cannot be written.
+    Raises ``UsageError`` where there is no stored run, ``EvidenceError`` where ``csv`` cannot be written.
     """
     from evidence.folder import every_mode
     from harness.judging import session_in
@@ -98,7 +99,7 @@ def _print_trends(results: Path, *, as_json: bool, csv: Path | None) -> int:
 
     folders = [mode.path for mode in every_mode(results.resolve())]
     if not folders:
-        raise EvidenceError(
+        raise UsageError(
             f"no stored run below {results}",
             remedy="`fencepost run` makes one; --results names another folder",
         )

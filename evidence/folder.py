@@ -20,7 +20,7 @@ from typing import Any
 from evidence.seal import is_whole, sealed
 from evidence.shapes import EndTree, RunTree
 from protocol.addresses import is_autorecovery, is_bookie
-from protocol.errors import EvidenceError
+from protocol.errors import EvidenceError, UsageError
 
 LATEST = "latest"
 DEFAULT_BACKEND = "local"
@@ -190,9 +190,10 @@ def find_run(results: Path, reference: str = LATEST) -> FoundRun:
     """The run that ``reference`` names: ``latest``, a path, or a scenario (then its newest run).
 
     A path may be a whole run or one mode of it, and may be relative to ``results``. Raises
-    ``EvidenceError`` when nothing fits.
+    ``UsageError`` when nothing fits.
     """
-    tried = [results / reference] if reference == LATEST else [Path(reference), results / reference]
+    places = [results / reference] if reference == LATEST else [Path(reference), results / reference]
+    tried = dict.fromkeys(places)
     for place in tried:
         path = place.resolve()
         if not path.is_dir():
@@ -202,7 +203,7 @@ def find_run(results: Path, reference: str = LATEST) -> FoundRun:
         run = path if modes_of(path) else _newest_run(path)
         if run is not None:
             return FoundRun(run, modes_of(run))
-    raise EvidenceError(
+    raise UsageError(
         f"no run found at {' or '.join(map(str, tried))}",
         remedy="`fencepost list runs` shows what there is; --results names another folder",
     )

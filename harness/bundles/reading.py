@@ -26,7 +26,7 @@ from typing import NoReturn
 from evidence.folder import FoundRun, find_run, modes_of
 from harness.bundles.writing import FACTS, FORMAT
 from plans.reading.document import Tree
-from protocol.errors import EvidenceError
+from protocol.errors import EvidenceError, UsageError
 
 MOST_MEMBERS = 50_000
 MOST_BYTES = 16 << 30
@@ -54,8 +54,8 @@ def opened(results: Path, reference: str, *, tables: bool = False) -> Iterator[F
 
     Of a bundle the evidence is put below ``results`` while the block lasts: nothing stays, and
     the bundle never changes. ``tables`` collects it, which takes a Spark session; its verdict stays the one
-    that it came with. Raises ``EvidenceError`` when there is no such run, or the bundle is damaged or
-    hostile.
+    that it came with. Raises ``UsageError`` when there is no such run, ``EvidenceError`` for a bundle that
+    is damaged or hostile.
     """
     if not is_bundle(reference):
         yield find_run(results, reference)
@@ -115,6 +115,8 @@ class Archive:
 @contextmanager
 def examined(path: Path) -> Iterator[Archive]:
     """Open a bundle; ``EvidenceError`` names what is wrong with it."""
+    if not path.exists():
+        raise UsageError(f"there is no bundle {path}", remedy="`fencepost bundle RUN` makes one")
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:

@@ -26,7 +26,28 @@ def fencepost(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[
 def test_an_unknown_scenario_names_the_nearest() -> None:
     done = fencepost("run", "bp46/truncatoin")
     assert done.returncode == 2
-    assert "bp46/truncation" in done.stderr
+    assert "did you mean `bp46/truncation`?" in done.stderr
+    assert "list scenarios` prints all names" in done.stderr
+    assert len(done.stderr) < 300
+
+
+def test_a_folder_of_scenarios_is_named_as_one() -> None:
+    done = fencepost("run", "bp46")
+    assert done.returncode == 2
+    assert "`bp46` is a folder of" in done.stderr
+
+
+def test_results_that_are_a_file_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = fencepost("campaign", "gate", "--results", str(tmp_path / "file"))
+    assert done.returncode == 2
+    assert f"'{tmp_path}/file' is a file" in done.stderr
+
+
+def test_a_folder_that_cannot_be_written_is_named_with_the_next_step() -> None:
+    done = fencepost("campaign", "gate", "--results", "/proc/absent")
+    assert done.returncode == 1
+    assert done.stderr.startswith("fencepost: cannot use /proc/absent: No such file or directory\n  next: ")
 
 
 def test_an_unknown_verb_names_the_nearest() -> None:
@@ -75,8 +96,10 @@ def test_impossible_quorums_are_refused_with_file_line_and_values(tmp_path: Path
 
 def test_a_run_that_is_not_there_is_an_error_with_the_next_step(tmp_path: Path) -> None:
     done = fencepost("check", "nothing/here", "--results", str(tmp_path))
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "fencepost list runs" in done.stderr
+    listed = fencepost("list", "runs", "--results", str(tmp_path))
+    assert listed.stdout == "" and "no stored run below" in listed.stderr
 
 
 def test_lists_need_no_server() -> None:

@@ -23,7 +23,7 @@ from evidence.folder import (
     remove_run,
     write_json,
 )
-from protocol.errors import EvidenceError
+from protocol.errors import EvidenceError, UsageError
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
@@ -130,7 +130,7 @@ def test_a_run_is_found_by_scenario_by_run_and_by_mode(tmp_path: Path, reference
 
 @pytest.mark.parametrize("reference", ["latest", "no/such"])
 def test_what_is_not_there_is_named(tmp_path: Path, reference: str) -> None:
-    with pytest.raises(EvidenceError, match=reference):
+    with pytest.raises(UsageError, match=reference):
         find_run(tmp_path, reference)
 
 

@@ -18,7 +18,7 @@ from evidence.folder import FoundRun
 from harness.bundles import reading
 from harness.bundles.reading import examined, opened
 from harness.bundles.writing import FACTS, FORMAT, write_bundle
-from protocol.errors import EvidenceError
+from protocol.errors import EvidenceError, UsageError
 from tests.unit.reports.stored_run import stored_run
 
 Write = Callable[[zipfile.ZipFile], None]
@@ -120,7 +120,7 @@ def test_another_archive_and_another_format_say_what_they_are(tmp_path: Path) ->
     later = archive(tmp_path / "b.zip", lambda made: None, form=99)
     with pytest.raises(EvidenceError, match="format 99"), examined(later):
         pass
-    with pytest.raises(EvidenceError, match="no bundle"), examined(tmp_path / "missing.zip"):
+    with pytest.raises(UsageError, match="there is no bundle"), examined(tmp_path / "missing.zip"):
         pass
 
 
