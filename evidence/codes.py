@@ -10,6 +10,8 @@ from enum import IntEnum, IntFlag
 NEVER = 2**63 - 1
 """Stands for "no such time" in every ``_ns`` column; compares later than any time."""
 
+ANSWERING = "answering"
+"""The event of a client that became ready, which it does after it has begun its history."""
 RECORDED = "recorded"
 """The event of a client that quit: how many ``slots`` of its history its boot used."""
 

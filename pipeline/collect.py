@@ -21,7 +21,12 @@ from checkers.facts.boots import boots_of
 from checkers.judging.contract import RunFacts
 from evidence.collect.clock import WallClock
 from evidence.collect.collected import Collected
-from evidence.collect.crosscheck import ends_unexplained, faults_missing, histories_cut
+from evidence.collect.crosscheck import (
+    ends_unexplained,
+    faults_missing,
+    histories_cut,
+    histories_missing,
+)
 from evidence.collect.faults import collect_faults
 from evidence.collect.frames import Lives, WireNames
 from evidence.collect.histories import SegmentFile, missing_histories, segment_files, tables_of
@@ -203,6 +208,7 @@ class _Raw:
     ) -> list[str]:
         """Where parts of the record disagree. A run that left steps out lacks their faults rightly."""
         damage = list(histories_cut({file: (part.slots, part.torn) for file, part in done.items()}, servers))
+        damage += histories_missing(done, servers, self.run["clients"])
         if self.end:
             damage += ends_unexplained(servers, faults, read_lines(self.folder.steps).records)
         if self.end and not self.end.get("left_out"):

@@ -22,7 +22,7 @@ from cluster.processes.process import Process, ProcessState, Rung
 from cluster.processes.runner import CLIENT as ROLE
 from cluster.processes.runner import Exit, Launch, Started
 from cluster.processes.site import JavaProgram, Site
-from evidence.codes import RECORDED
+from evidence.codes import ANSWERING, RECORDED
 from protocol.errors import ClientError, NotReadyError
 
 MAIN = "fencepost.client.Main"
@@ -213,4 +213,4 @@ class Client(Process):
         return f"{self.name} (boot {boot}) ended with {self._ending(ended)}"
 
     def _rungs(self) -> Sequence[Rung]:
-        return (("answering", lambda: self._conversation is not None and self._conversation.ready),)
+        return ((ANSWERING, lambda: self._conversation is not None and self._conversation.ready),)

@@ -1,18 +1,18 @@
 """Consistency of the record: what one part of it says must be in another.
 
-Each fault step of the plan has its fault, each unclean end of a process is caused by a fault or an
-unplanned death, and the history of a client that exited with 0 is whole: no half of a slot is torn, and it
-holds no fewer slots than the client reported. Returns only sentences on damage. The other modules of this
-package check single files and tables.
+Each fault step of the plan has its fault, each unclean end of a process is caused by a fault or an unplanned
+death, each boot of a client that answered has a history, and that of a client that exited with 0 is whole:
+no half of a slot is torn, and it holds no fewer slots than the client reported. Returns only sentences on
+damage. The other modules of this package check single files and tables.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
-from evidence.codes import NEVER, RECORDED
+from evidence.codes import ANSWERING, NEVER, RECORDED
 from evidence.collect.histories import SegmentFile, tables_of
 from evidence.schemas import FaultRow, ServerRow
 from evidence.shapes import EventDetail, PlanStep, PlanTree, StepLine
@@ -76,6 +76,17 @@ def _may_refuse(step: StepLine, name: str, at_ns: int) -> bool:
     params = step.get("params") or {}
     allowed = step.get("step") == "start" and params.get("expect", "ready") != "ready"
     return allowed and params.get("target") == name and step["began_ns"] <= at_ns
+
+
+def histories_missing(
+    files: Iterable[SegmentFile], servers: Iterable[ServerRow], clients: Container[str]
+) -> Iterator[str]:
+    """Boots of clients that answered, which they do with a history only, and of which no file is left."""
+    there = {(file.client, file.boot) for file in files}
+    for row in servers:
+        name, boot = row["server"], row["boot"]
+        if row["event"] == ANSWERING and name in clients and (name, boot) not in there:
+            yield f"{tables_of(name)}: no history of {name}, boot {boot}"
 
 
 def histories_cut(

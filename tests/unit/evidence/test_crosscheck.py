@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 
 from evidence.codes import NEVER
-from evidence.collect.crosscheck import ends_unexplained, faults_missing, histories_cut
+from evidence.collect.crosscheck import (
+    ends_unexplained,
+    faults_missing,
+    histories_cut,
+    histories_missing,
+)
 from evidence.collect.histories import SegmentFile
 
 Row = dict[str, Any]
@@ -100,6 +105,14 @@ def test_a_client_that_ended_in_order_left_no_torn_half() -> None:
         "operations: writer boot 2 exited with 0, and 1 halves of its slots are torn",
         "histories: observer boot 1 exited with 0, and 1 halves of its slots are torn",
     ]
+
+
+def test_each_boot_of_a_client_that_answered_has_a_history() -> None:
+    """Without it the entries that a killed client had been promised would just not be there."""
+    rows = [event(name, name="answering", boot=boot) for name in ("writer", "zk1") for boot in (1, 2)]
+    said = list(histories_missing([file(1)], rows, {"writer": 1, "observer": 9}))
+    assert said == ["operations: no history of writer, boot 2"]
+    assert list(histories_missing([file(1), file(2)], rows, {"writer": 1})) == []
 
 
 def test_a_client_reported_no_more_slots_than_its_files_hold() -> None:
