@@ -12,7 +12,7 @@ from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from evidence.folder import FoundRun
+from evidence.folder import FoundRun, modes_of
 from harness.bundles.reading import is_bundle, opened
 from harness.experiments.parallel import run_each
 from harness.judging import Judge, judging
@@ -20,8 +20,9 @@ from harness.narrator import Narrator
 from harness.preparing import Prepared, prepare
 from harness.request import RunRequest
 from harness.run import judge_again
-from protocol.errors import FencepostError
+from protocol.errors import EvidenceError, FencepostError
 from protocol.exit_codes import ExitCode
+from reports.page.stored import compared_modes
 from reports.results import ModeResult, RunResult
 from reports.seeded import seeded_lines
 from reports.series import quoted, series_lines
@@ -55,6 +56,9 @@ def check_series(
     narrator = Narrator(quiet=quiet or as_json)
     with ExitStack() as scopes:
         found = [scopes.enter_context(opened(results, name)) for name in runs]
+        for name, one in zip(runs, found, strict=True):
+            if not is_bundle(name):  # which may hold one mode of several
+                _require_modes(one)
         before = [_verdicts(one) for one in found]
         judge = scopes.enter_context(judging(results, master=master))
         done = [judge_again(one, judge, narrator) for one in found]
@@ -62,6 +66,16 @@ def check_series(
             if is_bundle(name):
                 narrator.line(f"{name}: {_held(verdicts, _verdicts(one))}")
         return _finish(done, narrator, as_json=as_json)
+
+
+def _require_modes(found: FoundRun) -> None:
+    """``EvidenceError`` when a whole run lacks a mode that was judged: its other modes are not the run."""
+    gone = sorted(compared_modes(found.path).keys() - {folder.mode for folder in modes_of(found.path)})
+    if gone and found.modes == modes_of(found.path):
+        raise EvidenceError(
+            f"{found.path / 'verdict.json'} has the mode {gone[0]}, of which there is no run.json",
+            remedy="put its folder back, or name the folder of another mode to judge that alone",
+        )
 
 
 def _verdicts(found: FoundRun) -> dict[str, bytes]:

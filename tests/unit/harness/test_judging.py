@@ -12,6 +12,7 @@ from evidence.findings import RunVerdict, Verdict
 from evidence.folder import FoundRun, RunFolder, read_json
 from harness import run as spine
 from harness.cleaning import is_at_work
+from harness.experiments.series import check_series
 from harness.judging import decisions
 from harness.narrator import Narrator
 from harness.preparing import Prepared
@@ -21,7 +22,7 @@ from harness.vocabulary import words
 from plans.expected.comparison import Comparison
 from plans.expected.decisions import Decided, Decision
 from plans.load import find, load
-from protocol.errors import ServerError
+from protocol.errors import EvidenceError, ServerError
 from reports.text import decision_lines, decision_table
 from tests.unit.reports.stored_run import stored_run
 
@@ -72,6 +73,15 @@ def test_one_mode_of_several_says_nothing_of_the_whole_run(tmp_path: Path) -> No
     before = read_json(found.path / "verdict.json")
     again(FoundRun(found.path, found.modes[:1]), Judging())
     assert read_json(found.path / "verdict.json") == before
+
+
+def test_a_run_without_one_of_its_judged_modes_is_not_judged_as_a_whole(tmp_path: Path) -> None:
+    found = stored_run(tmp_path)
+    before = (found.path / "verdict.json").read_bytes()
+    (found.path / "unprotected" / "run.json").unlink()
+    with pytest.raises(EvidenceError, match="has the mode unprotected, of which"):
+        check_series([str(found.path)], tmp_path, quiet=True, as_json=False)
+    assert (found.path / "verdict.json").read_bytes() == before
 
 
 @pytest.mark.parametrize("recorded", [True, False])
