@@ -65,6 +65,11 @@ def no_faults(folder: RunFolder) -> None:
     folder.faults.write_text("")
 
 
+def second_boot(folder: RunFolder) -> None:
+    with folder.events.open("a") as events:
+        events.write('{"server":"writer","boot":2,"event":"answering","at_ns":999999999999}\n')
+
+
 def test_a_record_that_agrees_is_valid(tmp_path: Path) -> None:
     verdict = judged(tmp_path, lambda _: None)
     assert (verdict.verdict, verdict.damage) == (Verdict.VALID, ())
@@ -79,6 +84,7 @@ def test_a_record_that_agrees_is_valid(tmp_path: Path) -> None:
             ["operations: writer boot 1 exited with 0, and 52 halves of its slots are torn"],
         ),
         (history(cut), ["operations: writer boot 1 reported 52 slots at its end, its files hold 22"]),
+        (second_boot, ["operations: no history of writer, boot 2"]),
         (
             no_faults,
             [
