@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evidence.folder import DEFAULT_BACKEND
+from protocol.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -48,4 +49,11 @@ def properties_of(path: Path | None) -> dict[str, str]:
         return {}
     from cluster.configuration import parse_properties
 
-    return parse_properties(path.read_text(encoding="utf-8"), source=str(path))
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"{path} cannot be read as UTF-8 text: {error}",
+            remedy="name a file of settings such as bk_server.conf",
+        ) from error
+    return parse_properties(text, source=str(path))

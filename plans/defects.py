@@ -97,9 +97,17 @@ def _ordered(text: str, what: str, known: Mapping[str, Defect]) -> Defect:
         key, equals, value = setting.partition("=")
         if key not in TRIGGERS or not equals:
             raise ValueError(f"`{setting}` is no trigger: KEY=VALUE with one of {', '.join(TRIGGERS)}")
-        if key != PROCESS and TRIGGERS[key](value) < 0:
-            raise ValueError(f"`{setting}` is below 0")
+        if key != PROCESS and not _fits(TRIGGERS[key], value):
+            kind = "a share from 0 to 1" if TRIGGERS[key] is float else "a whole number of 0 or more"
+            raise ValueError(f"`{setting}`: {key} is {kind}")
     return known[name]
+
+
+def _fits(kind: type[float], value: str) -> bool:
+    try:
+        return 0 <= kind(value) <= (1 if kind is float else 2**63 - 1)
+    except ValueError:
+        return False
 
 
 def _assert_once(orders: tuple[str, ...]) -> tuple[str, ...]:

@@ -185,6 +185,8 @@ def _forms(path: Path, text: str, begun: int, read: Read) -> Iterator[tuple[int,
         except edn.EdnError as error:
             line = begun + text.count("\n", 0, error.at)
             raise EvidenceError(f"{path}, line {line}: {error}") from error
+        except (ValueError, RecursionError) as error:  # a number of too many digits, too many brackets
+            raise EvidenceError(f"{path}, line {begun}: a form cannot be read: {error}") from error
         yield begun + text.count("\n", 0, at), form
         at = _past(text, end)
 
@@ -221,7 +223,7 @@ def quickly(line: bytes) -> dict[Form, Form] | None:
     try:
         found = json.loads(text)
         mapped = _mapped(found) if text.count(b"[0.5") > 1 else _as_map(found)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return None
     return mapped if isinstance(mapped, dict) and ":type" in mapped else None
 

@@ -140,7 +140,7 @@ def parse(text: str, source: str) -> Document:
         mark = error.problem_mark or error.context_mark
         place = f":{mark.line + 1}:{mark.column + 1}" if mark is not None else ""
         raise PlanError(f"{source}{place}: {_yaml_problem(error.problem or str(error))}") from error
-    except (YAMLError, ValueError) as error:
+    except (YAMLError, ValueError, RecursionError) as error:
         raise PlanError(f"{source}: this is no YAML text: {' '.join(str(error).split())}") from error
     document.refuse(plain.problems)
     return document

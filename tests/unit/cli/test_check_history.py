@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from cli.check import command
 from evidence.exchange.jepsen import jepsen_lines
+from protocol.errors import EvidenceError
 from tests.histories.log_story import Txn, append, ok, read, story
 
 FRESH = ok(append("x", 1)).by(1).at(0, 1), ok(read("x", 1)).by(2).at(2, 3)
@@ -67,3 +68,13 @@ def test_options_that_contradict_are_refused(tmp_path: Path, arguments: list[str
     done = CliRunner().invoke(command, [path if one == "HERE" else one for one in arguments])
     assert done.exit_code == 2
     assert said in done.output
+
+
+@pytest.mark.parametrize("name", ["h.edn", "h.json"])
+@pytest.mark.parametrize("text", ["[" * 5000, "9" * 5000, '{":type": ' + "[" * 5000])
+def test_a_form_that_cannot_be_read_is_named_with_its_line(tmp_path: Path, name: str, text: str) -> None:
+    path = tmp_path / name
+    path.write_text("\n" + text)
+    done = CliRunner().invoke(command, ["--history", str(path)])
+    assert isinstance(done.exception, EvidenceError), done.exception
+    assert f"{name}, line" in str(done.exception)

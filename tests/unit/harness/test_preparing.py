@@ -41,9 +41,10 @@ def test_what_the_plan_cannot_be_is_refused_at_once(wanted: dict[str, Any], said
         prepare(RunRequest(scenario=SOAK, **wanted))
 
 
-def test_so_are_settings_of_ones_own_that_cannot_be_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [b"=false\n", b"a=\xff\xfe\n"])
+def test_so_are_settings_of_ones_own_that_cannot_be_read(tmp_path: Path, content: bytes) -> None:
     conf = tmp_path / "bk.conf"
-    conf.write_text("=false\n")
+    conf.write_bytes(content)
     with pytest.raises(UsageError, match=r"bk\.conf"):
         prepare(RunRequest(scenario=SOAK, bookie_conf=conf))
 

@@ -67,8 +67,11 @@ def test_the_pages_have_the_row_of_every_defect_and_cure_and_no_other() -> None:
         ("fence-ignore", "fence-ignored"),
         ("fence-ignored,often=1", "no trigger"),
         ("fence-ignored,every", "no trigger"),
-        ("fence-ignored,every=x", "invalid literal"),
-        ("fence-ignored,every=-1", "below 0"),
+        ("fence-ignored,every=x", "every is a whole number of 0 or more"),
+        ("fence-ignored,every=-1", "every is a whole number of 0 or more"),
+        ("fence-ignored,nth=9999999999999999999", "nth is a whole number of 0 or more"),
+        ("fence-ignored,probability=nan", "probability is a share from 0 to 1"),
+        ("fence-ignored,probability=2", "probability is a share from 0 to 1"),
     ],
 )
 def test_an_order_that_is_none_is_refused_by_name(order: str, reason: str) -> None:

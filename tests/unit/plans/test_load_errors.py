@@ -90,6 +90,12 @@ def test_what_is_no_plan_at_all(complaint: Complain, text: str, said: str) -> No
     assert complaint(text) == said
 
 
+def test_a_text_with_too_many_brackets_is_no_plan(complaint: Complain) -> None:
+    assert complaint("a: " + "[" * 3000).startswith(
+        "plan.yaml: this is no YAML text: maximum recursion depth"
+    )
+
+
 def test_all_mistakes_are_told_at_once_in_the_order_of_the_file(complaint: Complain) -> None:
     text = GOOD.replace("bookies: 3", "bookies: x").replace("{heal: {}}", "{kil: {}}, {heal: 3}")
     text += "allowance: {protected: {each: -1}}\n"
