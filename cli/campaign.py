@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -29,7 +30,7 @@ def _part(_context: click.Context, _parameter: click.Parameter, text: str) -> tu
 @click.option("--jars", type=PRESENT_FOLDER, help="Folder of jars: run your own build of BookKeeper instead.")
 @START_UNTIL
 @click.option(
-    "--shard", default="1/1", callback=_part, help="Run only this part of the runs, for example 2/8."
+    "--shard", "part", default="1/1", callback=_part, help="Run only this part of the runs, for example 2/8."
 )
 @click.option(
     "--new", is_flag=True, help="Start from the beginning instead of continuing an unfinished campaign."
@@ -52,16 +53,9 @@ def command(
     only_list: bool,
     version: str | None,
     jars: Path | None,
-    total_s: float | None,
-    shard: tuple[int, int],
-    new: bool,
+    part: tuple[int, int],
     unknown: str,
-    parallel: int,
-    junit: Path | None,
-    markdown: Path | None,
-    annotate: bool,
-    results: Path,
-    quiet: bool,
+    **options: Any,
 ) -> int:
     """Run the campaign NAME (`gate`, `matrix`, `nightly`, or a YAML file), or continue an unfinished one.
 
@@ -70,8 +64,7 @@ def command(
     """
     from cli.run import chosen_version
     from harness.campaigns.campaign import Options, run_campaign
-    from harness.campaigns.listing import shard as part_of
-    from harness.campaigns.listing import units_of
+    from harness.campaigns.listing import shard, units_of
     from plans.campaign import campaigns, load_campaign
 
     if name is None:
@@ -86,20 +79,8 @@ def command(
     campaign = load_campaign(name)
     if only_list:
         with tempfile.TemporaryDirectory() as plans:
-            for unit in part_of(units_of(campaign, plans=Path(plans), version=version), *shard):
+            for unit in shard(units_of(campaign, plans=Path(plans), version=version), *part):
                 click.echo(str(unit))
         return 0
-    options = Options(
-        results=results,
-        version=version,
-        part=shard,
-        total_s=total_s,
-        parallel=parallel,
-        new=new,
-        unknown_warns=unknown == "warn",
-        junit=junit,
-        markdown=markdown,
-        annotate=annotate,
-        quiet=quiet,
-    )
-    return run_campaign(campaign, options)
+    asked = Options(version=version, part=part, unknown_warns=unknown == "warn", **options)
+    return run_campaign(campaign, asked)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -38,16 +39,11 @@ def command(
     mode: str | None,
     for_s: float | None,
     runs: int | None,
-    seed: int | None,
     profile: Path | None,
-    beyond: int,
-    keep_going: bool,
-    version: str | None,
     show: bool,
-    parallel: int,
-    results: Path,
     quiet: bool,
     as_json: bool,
+    **options: Any,
 ) -> int:
     """Search for losses: draw plans from a seed, run and judge each, and report what they exercised.
 
@@ -63,18 +59,9 @@ def command(
 
     if mode is not None and mode not in MODES:
         raise click.UsageError(unknown("mode", mode, MODES))
-    search = Search(
-        file=profile or DEFAULT,
-        mode=mode,
-        version=version,
-        seed=seed,
-        runs=runs,
-        for_s=for_s if for_s is not None or runs is not None else _DEFAULT_FOR_S,
-        beyond=beyond,
-        keep_going=keep_going,
-        parallel=parallel,
-        results=results,
-    )
+    if for_s is None and runs is None:
+        for_s = _DEFAULT_FOR_S
+    search = Search(file=profile or DEFAULT, mode=mode, runs=runs, for_s=for_s, **options)
     if show:
         click.echo(plan_text(search.tree(0)), nl=False)
         return 0

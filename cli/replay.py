@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import click
 
@@ -20,29 +20,11 @@ from cli.options import AS_JSON, PARALLEL, QUIET, RESULTS
 @RESULTS
 @QUIET
 @AS_JSON
-def command(
-    run: str,
-    times: int,
-    mode: str | None,
-    backend: str | None,
-    parallel: int,
-    results: Path,
-    quiet: bool,
-    as_json: bool,
-) -> int:
+def command(run: str, **options: Any) -> int:
     """Repeat RUN (a folder, a bundle, a scenario, or latest): the same steps at the recorded times.
 
     Exit codes: 0 it never failed, 3 an inconclusive run, 4 it failed, 130 Ctrl-C, 143 SIGTERM.
     """
     from search.replay import replay
 
-    return replay(
-        run,
-        mode=mode,
-        times=times,
-        parallel=parallel,
-        results=results,
-        quiet=quiet,
-        as_json=as_json,
-        backend=backend,
-    )
+    return replay(run, **options)

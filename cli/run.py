@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -69,25 +70,16 @@ from harness.request import RunRequest
 @AS_JSON
 def command(
     scenarios: tuple[str, ...],
-    modes: tuple[str, ...],
-    seed: int | None,
     times: int,
     parallel: int,
-    rounds: int | None,
-    backend: str,
     version: str | None,
     jars: Path | None,
-    bookie_conf: Path | None,
-    client_conf: Path | None,
-    seed_defects: tuple[str, ...],
-    cures: tuple[str, ...],
     settings: tuple[str, ...],
     pause_on: str | None,
-    keep: bool,
-    results: Path,
     master: str | None,
     quiet: bool,
     as_json: bool,
+    **options: Any,
 ) -> int:
     """Run SCENARIOS (names, or paths of YAML files) in each of their modes, and judge each run."""
     from harness.experiments.series import run_series
@@ -98,26 +90,12 @@ def command(
         from harness.recording.pausing import require_terminal
 
         require_terminal()
-    version = chosen_version(version, jars)
-    requests = [
-        RunRequest(
-            scenario=scenario,
-            modes=modes,
-            seed=seed,
-            version=version,
-            backend=backend,
-            bookie_conf=bookie_conf,
-            client_conf=client_conf,
-            keep=keep,
-            results=results,
-            settings=tuple(_setting(text) for text in settings),
-            rounds=rounds,
-            seed_defects=seed_defects,
-            cures=cures,
-            pause_on=pause_on or "",
-        )
-        for scenario in scenarios
-    ]
+    options |= {
+        "version": chosen_version(version, jars),
+        "settings": tuple(_setting(text) for text in settings),
+        "pause_on": pause_on or "",
+    }
+    requests = [RunRequest(scenario, **options) for scenario in scenarios]
     return run_series(requests, times=times, parallel=parallel, master=master, quiet=quiet, as_json=as_json)
 
 

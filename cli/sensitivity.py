@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -40,12 +41,8 @@ def command(
     names: tuple[str, ...],
     scenarios: tuple[str, ...],
     version: str | None,
-    total_s: float | None,
-    new: bool,
-    parallel: int,
-    markdown: Path | None,
     results: Path,
-    quiet: bool,
+    **options: Any,
 ) -> int:
     """Run a campaign with each seeded defect, one after the other, until a run shows an anomaly.
 
@@ -72,15 +69,5 @@ def command(
         raise click.UsageError(unknown("scenario of the campaign", scenario, known))
     units = [unit for unit in units if not scenarios or unit.scenario in scenarios]
     about = f"the campaign {campaign.name}" + (f" ({', '.join(scenarios)})" if scenarios else "")
-    return measure(
-        units,
-        names or tuple(defects()),
-        place,
-        parallel=parallel,
-        total_s=total_s,
-        about=about,
-        run_s=campaign.limits.run_s,
-        new=new,
-        quiet=quiet,
-        markdown=markdown,
-    )
+    run_s = campaign.limits.run_s
+    return measure(units, names or tuple(defects()), place, about=about, run_s=run_s, **options)

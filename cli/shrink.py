@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,7 +13,10 @@ from cli.options import AS_JSON, DURATION, FILE, PARALLEL, QUIET, RESULTS
 @click.argument("run", default="latest")
 @click.option("--mode", help="Mode to shrink, if RUN has several.")
 @click.option(
-    "--finding", metavar="PROPERTY/KIND", help="Finding that must remain; default: the most severe one."
+    "--finding",
+    "kind",
+    metavar="PROPERTY/KIND",
+    help="Finding that must remain; default: the most severe one.",
 )
 @click.option(
     "--confidence",
@@ -37,19 +40,7 @@ from cli.options import AS_JSON, DURATION, FILE, PARALLEL, QUIET, RESULTS
 @RESULTS
 @QUIET
 @AS_JSON
-def command(
-    run: str,
-    mode: str | None,
-    finding: str | None,
-    confidence: float,
-    for_s: float | None,
-    confirm: int,
-    output: Path | None,
-    parallel: int,
-    results: Path,
-    quiet: bool,
-    as_json: bool,
-) -> int:
+def command(run: str, quiet: bool, as_json: bool, **options: Any) -> int:
     """Remove from RUN (a folder, a bundle, a scenario, or latest) everything that its failure does not need.
 
     Writes a scenario that `fencepost run FILE` runs. Only tries that a decision needs anyway are run at
@@ -58,5 +49,4 @@ def command(
     """
     from search.shrink import Options, shrink
 
-    options = Options(run, mode, finding, confidence, for_s, confirm, output, parallel, results)
-    return shrink(options, quiet=quiet, as_json=as_json)
+    return shrink(Options(run, **options), quiet=quiet, as_json=as_json)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -25,15 +26,7 @@ from harness.verbs import typed
 @RESULTS
 @click.option("--document", type=click.Path(path_type=Path), help="Markdown file to put the table into.")
 @click.option("--quiet", is_flag=True, help="Print only the table and the last line.")
-def command(
-    names: tuple[str, ...],
-    only_list: bool,
-    times: int,
-    parallel: int,
-    results: Path,
-    document: Path | None,
-    quiet: bool,
-) -> int:
+def command(names: tuple[str, ...], only_list: bool, **options: Any) -> int:
     """Run each bug (all, or NAMES) on an affected release and on a release without it.
 
     Exit codes: 0 each found and not found as recorded, 3 an inconclusive run, 4 otherwise.
@@ -47,11 +40,4 @@ def command(
             click.echo(typed(f"  found: {bug.command(bug.bad)}"))
             click.echo(typed(f"  not:   {bug.command(bug.good)}"))
         return 0
-    return carry_out(
-        chosen,
-        times=times,
-        parallel=parallel,
-        results=results,
-        document=document,
-        quiet=quiet,
-    )
+    return carry_out(chosen, **options)
