@@ -10,7 +10,6 @@ is the proportional share (PSS) of this process and all below it: pages that for
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import statistics
 import subprocess
@@ -47,7 +46,6 @@ _CHECKOUT = Path(__file__).resolve().parent.parent
 _HOME = _CHECKOUT / ".build" / "bench"
 """A separate environment from ``locks/bench.txt``, for DuckDB."""
 _EVERY_S = 0.5
-_PSS = re.compile(r"^Pss:\s+(\d+) kB", re.MULTILINE)
 Result = TypeVar("Result")
 SHAPES: Mapping[str, Callable[..., Shape]] = {"many": many, "huge": huge}
 _ABOUT = {"many": "many ledgers of 1,000 entries", "huge": "one ledger"}
@@ -273,10 +271,9 @@ def _memory_gb() -> float:
     """Memory of the tree now."""
     total = 0
     for process in _tree():
-        with suppress(OSError):
-            found = _PSS.search(Path(f"/proc/{process.pid}/smaps_rollup").read_text())
-            total += int(found[1]) if found else 0
-    return total * 1024 / 1e9
+        with suppress(psutil.Error):
+            total += process.memory_full_info().pss
+    return total / 1e9
 
 
 def _tree() -> list[psutil.Process]:

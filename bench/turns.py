@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
+
 from cluster.commands import Result, within
 from cluster.local.backend import open_cluster
 from cluster.processes.settings import RunSpec
@@ -85,10 +87,9 @@ def _ok(result: Result) -> None:
         raise ClientError(f"the benchmark's client failed: {result.refusal}")
 
 
-def proc(cluster: Cluster, name: str, file: str) -> str:
-    """What the kernel says of one of the cluster's processes: a file of its folder below ``/proc``."""
-    process = cluster.process(name)
-    return Path(f"/proc/{process.pid}/{file}").read_text()
+def process(cluster: Cluster, name: str) -> psutil.Process:
+    """One of the cluster's processes, to be asked what it has used since its start."""
+    return psutil.Process(cluster.process(name).pid)
 
 
 def spread(values: Sequence[float], form: str = ".2f") -> str:

@@ -9,13 +9,12 @@ less; so both are printed.
 
 from __future__ import annotations
 
-import os
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
-from bench.turns import CLIENT_CONF, in_turns, opened, proc, ratios, spec, spread, turn
+from bench.turns import CLIENT_CONF, in_turns, opened, process, ratios, spec, spread, turn
 from cluster.servers.cluster import Cluster
 from cluster.toxiproxy import Rest
 from protocol.addresses import PROXY, is_bookie, link_name
@@ -95,10 +94,8 @@ def _measured(cluster: Cluster, handle: str, entries: int) -> Turn:
 
 
 def _processor_s(cluster: Cluster) -> dict[str, float]:
-    """Processor time that each process has used since its start (proc(5), utime and stime), in seconds."""
+    """Processor time that each process has used since its start, in seconds."""
     proxy = [PROXY] if cluster.links.pairs() else []
-    used: dict[str, float] = {}
-    for name in (cluster.zookeeper.name, *cluster.bookies, *cluster.clients, *proxy):
-        fields = proc(cluster, name, "stat").rpartition(")")[2].split()
-        used[name] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    return used
+    names = (cluster.zookeeper.name, *cluster.bookies, *cluster.clients, *proxy)
+    times = {name: process(cluster, name).cpu_times() for name in names}
+    return {name: used.user + used.system for name, used in times.items()}

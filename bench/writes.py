@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from bench.turns import ENTRY_BYTES, in_turns, opened, proc, ratios, spec, spread, turn
+from bench.turns import ENTRY_BYTES, in_turns, opened, process, ratios, spec, spread, turn
 from cluster.servers.cluster import Cluster
 from cluster.waiting import wait_until
 from harness.conditions.storage import checkpoints_ended
@@ -56,6 +56,4 @@ def _written_per_byte(cluster: Cluster, handle: str, entries: int, outstanding: 
 
 
 def _write_bytes(cluster: Cluster) -> dict[str, int]:
-    """``write_bytes`` of each bookie's process since its start (proc(5))."""
-    lines = {name: proc(cluster, name, "io").splitlines() for name in cluster.bookies}
-    return {name: int(dict(one.split(": ") for one in io)["write_bytes"]) for name, io in lines.items()}
+    return {name: process(cluster, name).io_counters().write_bytes for name in cluster.bookies}

@@ -114,6 +114,12 @@ def decode_metadata(data: bytes) -> LedgerMetadata:
     return _metadata(message)
 
 
+def encode_metadata(**fields: object) -> bytes:
+    """A znode's bytes in format 3, of these fields of ``LedgerMetadataFormat``."""
+    content: bytes = _classes()["LedgerMetadataFormat"](**fields).SerializeToString()
+    return b"BookieMetadataFormatVersion\t3\n" + _varint(len(content)) + content
+
+
 def ledger_path(ledger: int) -> str:
     """The path of a ledger's metadata below the ledgers' root, ``/00/0000/L0007`` for 7."""
     if ledger < 0:
@@ -202,6 +208,11 @@ def _delimited(data: bytes) -> bytes:
                 raise ValueError(f"ledger metadata has {len(message)} bytes, its length says {size}")
             return message
     raise ValueError(f"ledger metadata has no length: {data[:5]!r}")
+
+
+def _varint(value: int) -> bytes:
+    low, rest = value & 0x7F, value >> 7
+    return bytes([low | 0x80]) + _varint(rest) if rest else bytes([low])
 
 
 def _message(name: str) -> Any:

@@ -22,6 +22,7 @@ from evidence.raw.crc import crc32
 from evidence.raw.history import BOOT_SHIFT, SLOT, SLOT_BYTES, SLOTS
 from evidence.raw.wirelog import RECORD, RECORD_BYTES, RECORDS, first_seq_of
 from harness.provenance import provenance
+from protocol.wire import encode_metadata, ledger_path
 
 Found = tuple[str, str, int, int, int]
 """(property, kind, ledger, first entry, last entry) of a finding."""
@@ -110,46 +111,29 @@ def _facts() -> dict[str, object]:
 
 def _transactions(shape: Shape) -> Iterator[str]:
     """Each ledger is created open and closed with its next version; numbered as they come."""
-    contents = ("create", _metadata(1, -1)), ("set", _metadata(3, shape.last))
+    contents = ("create", _metadata("OPEN", -1)), ("set", _metadata("CLOSED", shape.last))
     times_ns = np.stack(closed_ns(shape, np.arange(shape.ledgers)), axis=1).reshape(-1)
     for zxid, place in enumerate(np.argsort(times_ns, kind="stable").tolist(), start=1):
         ledger, version = divmod(place, 2)
-        (op, data), digits = contents[version], f"{ledger:010d}"
-        path = f"/ledgers/{digits[:2]}/{digits[2:6]}/L{digits[6:]}"
+        (op, data), path = contents[version], f"/ledgers{ledger_path(ledger)}"
         line = {"zxid": hex(zxid), "time_ms": (_WALL_NS + int(times_ns[place])) // MS, "op": op, "path": path}
         yield json.dumps(line | {"version": version, "data": data}) + "\n"
 
 
-def _metadata(state: int, last_entry: int) -> str:
-    """A ledger's metadata as ZooKeeper's log carries it: BookKeeper's version 3, field by field."""
-    members = b"".join(_text(1, f"{name}:3181") for name in BOOKIES)
-    segment = members + _number(2, 0)
-    content = b"".join(
-        (
-            *(_number(field, len(BOOKIES)) for field in (1, 2)),  # write quorum, ensemble
-            _number(3, SIZE_BYTES * (last_entry + 1)),
-            _number(4, last_entry),
-            _number(5, state),
-            _varint(6 << 3 | 2) + _varint(len(segment)) + segment,
-            _number(7, 3),  # CRC32C
-            _text(8, "fencepost"),
-            _number(9, 2),  # ack quorum
-        )
+def _metadata(state: str, last_entry: int) -> str:
+    """A ledger's metadata as ZooKeeper's log carries it."""
+    content = encode_metadata(
+        quorumSize=len(BOOKIES),
+        ensembleSize=len(BOOKIES),
+        length=SIZE_BYTES * (last_entry + 1),
+        lastEntryId=last_entry,
+        state=state,
+        segment=[{"ensembleMember": [f"{name}:3181" for name in BOOKIES], "firstEntryId": 0}],
+        digestType="CRC32C",
+        password=b"fencepost",
+        ackQuorumSize=2,
     )
-    return base64.b64encode(b"BookieMetadataFormatVersion\t3\n" + _varint(len(content)) + content).decode()
-
-
-def _text(field: int, text: str) -> bytes:
-    return _varint(field << 3 | 2) + _varint(len(text)) + text.encode()
-
-
-def _number(field: int, value: int) -> bytes:
-    return _varint(field << 3) + _varint(value % 2**64)
-
-
-def _varint(value: int) -> bytes:
-    low, rest = value & 0x7F, value >> 7
-    return bytes([low | 0x80]) + _varint(rest) if rest else bytes([low])
+    return base64.b64encode(content).decode()
 
 
 def _wire(folder: RunFolder, shape: Shape) -> dict[str, object]:

@@ -6,9 +6,8 @@ run it was at and nothing else.
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from cluster.releases.versions import DEFAULT_VERSION
 from evidence.folder import read_json, write_json
 from harness.campaigns.listing import Settings, control_runs
 from harness.experiments.experiment import V2, Experiment, digest_of
+from harness.experiments.store import alone
 from harness.vocabulary import words
 from plans.load import SCENARIOS, find, load, scenarios
 from plans.models import Plan
@@ -119,19 +119,13 @@ class Kept:
         stored = read_json(self._path)["units"] if self._path.exists() else {}
         self._units = _UNITS.validate_python(stored)
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
+    def alone(self) -> AbstractContextManager[None]:
         """Keep every other bench out of the folder; ``UsageError`` when one is running there."""
         self._results.mkdir(parents=True, exist_ok=True)
-        with (self._results / _LOCK).open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise UsageError(
-                    f"another series is running in {self._results}",
-                    remedy="wait for it, or name another folder with --results",
-                ) from None
-            yield
+        running = f"another series is running in {self._results}"
+        return alone(
+            self._results / _LOCK, running, remedy="wait for it, or name another folder with --results"
+        )
 
     def has(self, unit: Experiment) -> bool:
         """Whether the unit has a result."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import fcntl
 import shutil
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -75,18 +75,21 @@ class Store:
         """Put the state on the disk."""
         write_json(self.path / STATE, _STATE.dump_python(self.state, mode="json"))
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
+    def alone(self) -> AbstractContextManager[None]:
         """Keep every other campaign out of the folder; ``UsageError`` when one is running there."""
-        with (self.path / _LOCK).open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise UsageError(
-                    f"this campaign is already running in {self.path}",
-                    remedy="wait for its end, or start another with --new",
-                ) from None
-            yield
+        running = f"this campaign is already running in {self.path}"
+        return alone(self.path / _LOCK, running, remedy="wait for its end, or start another with --new")
+
+
+@contextmanager
+def alone(path: Path, running: str, *, remedy: str) -> Iterator[None]:
+    """Hold the lock ``path``; ``UsageError`` with ``running`` as its message while another process has it."""
+    with path.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(running, remedy=remedy) from None
+        yield
 
 
 def begin(place: Path, name: str, units: Sequence[Experiment]) -> Store:
