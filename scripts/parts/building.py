@@ -29,11 +29,10 @@ import plugin
 import steps
 from stamp import ROOT
 
-sys.path.insert(0, str(ROOT))
 from cluster.docker import images
 from cluster.docker.images import DIGEST_LABEL, Image
 from cluster.releases.versions import DEFAULT_VERSION
-from protocol.errors import FencepostError
+from protocol.errors import FencepostError, PrerequisiteError
 
 PULLED_BASE = "debian:bookworm-slim"
 MADE_BASE = "fencepost/base:bookworm"
@@ -49,11 +48,7 @@ def main(arguments: list[str]) -> int:
     try:
         _carry_out(_parsed(arguments))
     except FencepostError as error:
-        print(f"error: {error}\n{error.remedy}", file=sys.stderr)
-        return error.exit_code
-    except machine.StopError as stop:
-        print(f"error: {stop}", file=sys.stderr)
-        return stop.code
+        return machine.told(error)
     except KeyboardInterrupt:
         print("\ninterrupted; run scripts/images again to continue", file=sys.stderr)
         return 130
@@ -63,15 +58,13 @@ def main(arguments: list[str]) -> int:
 def build(versions: list[str], *, base: str | None = None) -> list[Image]:
     """Fill the contexts and build every image that is out of date, all on one base; the images.
 
-    ``StopError`` when there is no base or a build fails; its log is ``.build/images.log``.
+    ``FencepostError`` when there is no base or a build fails; its log is ``.build/images.log``.
     """
     wanted = images.prepare(versions)
     base = base or _base()
     identity = engine.inspect(base, "{{.Id}}")
     if identity is None:
-        raise machine.StopError(
-            f"the engine has no image {base}: docker pull {base}, or leave --base away", 2
-        )
+        raise PrerequisiteError(f"the engine has no image {base}: docker pull {base}, or leave --base away")
     for image in wanted:
         made_from = hashlib.sha256(f"{identity} {images.digest(image.context)}".encode()).hexdigest()
         if engine.inspect(image.name, f'{{{{index .Config.Labels "{DIGEST_LABEL}"}}}}') == made_from:
@@ -107,7 +100,7 @@ def _carry_out(chosen: argparse.Namespace) -> None:
         engine.install_and_start()
     lacking = engine.lacking()
     if lacking is not None:
-        raise machine.StopError(lacking, 2)
+        raise PrerequisiteError(lacking)
     if chosen.compose and plugin.lacking() is not None:
         plugin.bring(plugin.users_folder())
     build(versions, base=chosen.base)
@@ -123,15 +116,14 @@ def _base() -> str:
         return PULLED_BASE
     print(f"  {PULLED_BASE} cannot be pulled; making {MADE_BASE} with debootstrap", flush=True)
     if os.geteuid() != 0:
-        raise machine.StopError(
+        raise PrerequisiteError(
             f"there is no base image: {PULLED_BASE} cannot be pulled, and making one needs root. Either\n"
             "    sudo images/base.sh               (once; needs debootstrap)\n"
-            "    scripts/images --base IMAGE       (a Debian or an Ubuntu that the engine has)",
-            2,
+            "    scripts/images --base IMAGE       (a Debian or an Ubuntu that the engine has)"
         )
     if shutil.which("debootstrap") is None:
         if not machine.may_install():
-            raise machine.StopError(machine.by_hand([engine.DEBOOTSTRAP], "scripts/images"), 2)
+            raise PrerequisiteError(machine.by_hand([engine.DEBOOTSTRAP], "scripts/images"))
         steps.system([engine.DEBOOTSTRAP])
     steps.run("images", [str(ROOT / "images" / "base.sh")])
     return MADE_BASE

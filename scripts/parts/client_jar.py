@@ -15,9 +15,9 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+import machine
 from stamp import AGENT_JAR, CLIENT_JAR, ROOT
 
-sys.path.insert(0, str(ROOT))
 from cluster.releases import artifacts, checksums, maven
 from cluster.releases.checksums import cache_root, exclusive
 from protocol.errors import FencepostError
@@ -56,8 +56,7 @@ def main() -> int:
             _put(CLIENT_JAR, _CLIENT_ENTRY, classes, SOURCES / "resources")
             _put(AGENT_JAR, _agent_entry(jars), apart, AGENT / "resources")
     except FencepostError as error:
-        sys.stderr.write(f"error: {error}\n{error.remedy}\n")
-        return error.exit_code
+        return machine.told(error)
     return 0
 
 

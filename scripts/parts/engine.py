@@ -25,7 +25,7 @@ import steps
 from stamp import PROXY
 
 from cluster.waiting import wait_until
-from protocol.errors import NotReadyError
+from protocol.errors import FencepostError, PrerequisiteError
 
 ENGINE = machine.Gap("a Docker engine", ("docker.io", "iproute2"))  # `ip` removes its bridge afterwards
 PACKETS = machine.Gap("nft in containers' networks", ("nftables", "util-linux"))
@@ -102,28 +102,28 @@ def builder() -> dict[str, str]:
 
 
 def install_and_start() -> None:
-    """Have an engine that answers; ``StopError`` when that needs root or fails."""
+    """Have an engine that answers; ``FencepostError`` when that needs root or fails."""
     if lacking() is None:
         return
     if shutil.which("dockerd") is None:
         if not machine.may_install():
-            raise machine.StopError(machine.by_hand([ENGINE], "scripts/images --engine"), 2)
+            raise PrerequisiteError(machine.by_hand([ENGINE], "scripts/images --engine"))
         steps.system([ENGINE])
     if os.geteuid() != 0:
-        raise machine.StopError("starting an engine needs root: sudo service docker start", 2)
+        raise PrerequisiteError("starting an engine needs root: sudo service docker start")
     _start()
     for _ in range(_START_TIMEOUT_S):
         if lacking() is None:
             return
         time.sleep(1)
-    raise machine.StopError(f"the engine was started and does not answer after {_START_TIMEOUT_S} s", 1)
+    raise FencepostError(f"the engine was started and does not answer after {_START_TIMEOUT_S} s")
 
 
 def _start() -> None:
     """As the system's service, else by hand: the service raises limits, which not every root may."""
     try:
         steps.run("engine", ["service", "docker", "start"])
-    except machine.StopError:
+    except FencepostError:
         with _LOG.open("ab") as log:
             argv = ["setsid", "--fork", "dockerd"]
             subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=True)
@@ -134,12 +134,12 @@ def _start() -> None:
 def own_engine() -> Iterator[str]:
     """Start an engine, yield its address (for DOCKER_HOST), and end it with all of its containers.
 
-    ``StopError`` says why there can be none here.
+    ``FencepostError`` says why there can be none here.
     """
     if os.geteuid() != 0:
-        raise machine.StopError("starting a private engine needs root", 2)
+        raise PrerequisiteError("starting a private engine needs root")
     if shutil.which("dockerd") is None:
-        raise machine.StopError(f"there is no dockerd: {' '.join(machine.apt_command([ENGINE]))}", 2)
+        raise PrerequisiteError(f"there is no dockerd: {' '.join(machine.apt_command([ENGINE]))}")
     folder = Path(tempfile.mkdtemp(prefix="fencepost-engine-", dir=_DISK))
     had_bridge, rules = _BRIDGE.exists(), {tool: _saved(tool) for tool in _PACKET_FILTERS}
     with (folder / "log").open("w") as log:
@@ -219,14 +219,11 @@ def _remove(folder: Path) -> None:
 def _await_answer(address: str, process: subprocess.Popen[bytes], folder: Path) -> None:
     def answers() -> tuple[bool, str]:
         if process.poll() is not None:
-            raise machine.StopError(f"an engine cannot run here: {_last_word(folder)}", 2)
+            raise PrerequisiteError(f"an engine cannot run here: {_last_word(folder)}")
         done = docker("--host", address, "version")
         return done.returncode == 0, _last_word(folder)
 
-    try:
-        wait_until(answers, _OWN_START_TIMEOUT_S, "an engine of our own to answer")
-    except NotReadyError as error:
-        raise machine.StopError(str(error), 1) from error
+    wait_until(answers, _OWN_START_TIMEOUT_S, "an engine of our own to answer")
 
 
 def _last_word(folder: Path) -> str:

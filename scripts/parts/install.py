@@ -33,6 +33,8 @@ import plan
 import removal
 import stamp
 
+from protocol.errors import FencepostError, PrerequisiteError
+
 _SAY_AGAIN_S = 10
 
 
@@ -54,9 +56,9 @@ def main(arguments: list[str]) -> int:
         return 2
     try:
         code = _remove() if arguments == ["--remove"] else _set_up()
-    except machine.StopError as stop:
+    except FencepostError as stop:
         print(f"error: {str(stop).replace('scripts/setup', ending.script)}", file=sys.stderr)
-        return stop.code
+        return stop.exit_code
     except OSError as error:
         print(f"error: {error.strerror}: {error.filename}", file=sys.stderr)
         return 2
@@ -114,7 +116,7 @@ def supervise(argv: list[str], locks: list[int]) -> int:
         ending.owns(None)
     if worker.returncode < 0:
         seen = f"set-up was killed (signal {-worker.returncode})"
-        raise machine.StopError(f"{seen}; run scripts/setup again", 1)
+        raise FencepostError(f"{seen}; run scripts/setup again")
     return worker.returncode
 
 
@@ -132,7 +134,7 @@ def locked(path: Path, how: int) -> Iterator[int]:
             except BlockingIOError:
                 if how & fcntl.LOCK_NB:
                     seen = f"a set-up is running in {path.parent}"
-                    raise machine.StopError(f"{seen}; wait for its end", 2) from None
+                    raise PrerequisiteError(f"{seen}; wait for its end") from None
                 if time.monotonic() - said_at >= _SAY_AGAIN_S:
                     print(f"another set-up is running in {path.parent}; waiting for its end", flush=True)
                     said_at = time.monotonic()

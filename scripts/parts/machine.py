@@ -14,15 +14,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import stamp  # noqa: F401  # makes the checkout importable
+
+from protocol.errors import FencepostError, PrerequisiteError
+
 GO_MINIMUM = (1, 23)
-
-
-class StopError(Exception):
-    """Set-up cannot go on: ``code`` 2 for something that the user must supply, 1 for a failed step."""
-
-    def __init__(self, message: str, code: int) -> None:
-        super().__init__(message)
-        self.code = code
 
 
 @dataclass(frozen=True)
@@ -33,19 +29,25 @@ class Gap:
     packages: tuple[str, ...]
 
 
+def told(error: FencepostError) -> int:
+    """Print an error, and its remedy if it has one; its exit code."""
+    print("\n".join(filter(None, (f"error: {error}", error.remedy))), file=sys.stderr)
+    return error.exit_code
+
+
 def require_platform() -> None:
-    """``StopError`` unless this is Linux on x86-64 or arm64."""
+    """``PrerequisiteError`` unless this is Linux on x86-64 or arm64."""
     system, machine = os.uname().sysname, os.uname().machine
     if system != "Linux" or machine not in {"x86_64", "aarch64", "arm64"}:
-        raise StopError(f"Fencepost runs on Linux on x86-64 or arm64; this is {system} on {machine}", 2)
+        raise PrerequisiteError(f"Fencepost runs on Linux on x86-64 or arm64; this is {system} on {machine}")
 
 
 def require_venv() -> None:
-    """``StopError`` with the command to type where the distribution splits venv off from Python."""
+    """``PrerequisiteError`` with the command to type where the distribution splits venv off from Python."""
     if output([sys.executable, "-c", "import ensurepip, venv"]):
         version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
         gap = Gap(f"the module venv of {sys.executable}", (f"{version}-venv",))
-        raise StopError(by_hand([gap]), 2)
+        raise PrerequisiteError(by_hand([gap]))
 
 
 def output(argv: list[str]) -> str:

@@ -19,9 +19,7 @@ from pathlib import Path
 import engine
 import machine
 import plugin
-from stamp import ROOT
 
-sys.path.insert(0, str(ROOT))
 from cluster import doctor
 from cluster.releases.maven import maven
 from protocol.errors import FencepostError
@@ -108,7 +106,7 @@ def docker_lacking() -> Lack | None:
                 return Lack(f"the engine answers, and no container starts: {reason}")
             if plugin.lacking() is not None and plugin.lacking(plugin.FOLDER) is not None:
                 plugin.bring(plugin.FOLDER)
-        except machine.StopError as stop:
+        except FencepostError as stop:
             return _lack(str(stop))
     return None
 

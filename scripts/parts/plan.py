@@ -17,6 +17,7 @@ import steps
 from stamp import ROOT
 
 from cluster.releases.versions import DEFAULT_VERSION
+from protocol.errors import PrerequisiteError
 
 RESERVE_MB = 100
 _HAS_GO = machine.go() is not None
@@ -97,7 +98,7 @@ def table(names: list[str]) -> list[str]:
 
 
 def require_room(names: list[str]) -> None:
-    """``StopError`` when a file system has less room than the steps need while they run."""
+    """``PrerequisiteError`` when a file system has less room than the steps need while they run."""
     missing = [STEPS[name] for name in names]
     fetched = [step for step in missing if not step.cached()]
     cache_mb = sum(step.cache_mb for step in fetched) + max((s.passing_mb for s in fetched), default=0)
@@ -111,16 +112,15 @@ def require_room(names: list[str]) -> None:
     for place, need_mb in wanted:
         free_mb = shutil.disk_usage(place).free // 1_000_000
         if need_mb and free_mb < need_mb + RESERVE_MB:
-            raise machine.StopError(
+            raise PrerequisiteError(
                 f"set-up needs {(need_mb + RESERVE_MB) / 1000:.1f} GB of disk at {place} (while it runs), "
                 f"and {free_mb / 1000:.1f} GB are free. Nothing was fetched.\n"
-                "Free some, or set FENCEPOST_CACHE to one on a larger disk, and run scripts/setup again.",
-                2,
+                "Free some, or set FENCEPOST_CACHE to one on a larger disk, and run scripts/setup again."
             )
 
 
 def require_writable() -> None:
-    """``StopError`` unless files can be made in this checkout and in the cache."""
+    """``PrerequisiteError`` unless files can be made in this checkout and in the cache."""
     for folder, remedy in (
         (stamp.BUILD, "make the checkout writable, or clone it to another place"),
         (stamp.cache_root(), "set FENCEPOST_CACHE to a folder that you can write"),
@@ -132,7 +132,7 @@ def require_writable() -> None:
         except OSError as error:
             writable, reason = False, error.strerror or str(error)
         if not writable:
-            raise machine.StopError(f"{folder} cannot be written ({reason}): {remedy}", 2)
+            raise PrerequisiteError(f"{folder} cannot be written ({reason}): {remedy}")
 
 
 def _existing(path: Path) -> Path:

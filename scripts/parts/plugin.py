@@ -17,6 +17,8 @@ import machine
 import steps
 from stamp import BUILD
 
+from protocol.errors import PrerequisiteError
+
 VERSION = "2.26.1"
 """The version that the next release has, and with which the tier ``docker`` runs on Debian 12."""
 
@@ -43,20 +45,19 @@ def users_folder() -> Path:
 
 
 def bring(folder: Path) -> None:
-    """Have the plugin, as a package of this release or else in ``folder``; ``StopError`` has the remedy."""
+    """Have the plugin, as a package of this release or else in ``folder``."""
     name = package()
     if name is not None:
         gap = machine.Gap("the compose plugin", (name,))
         if not machine.may_install():
-            raise machine.StopError(machine.by_hand([gap], "scripts/images --compose"), 2)
+            raise PrerequisiteError(machine.by_hand([gap], "scripts/images --compose"))
         steps.system([gap])
         return
     here = _mirror()
     if here is None:
-        raise machine.StopError(
+        raise PrerequisiteError(
             "there is no compose plugin, and no package of it for this system: "
-            f"see the pages of Docker, or put a docker-compose {VERSION} into {folder / 'cli-plugins'}",
-            2,
+            f"see the pages of Docker, or put a docker-compose {VERSION} into {folder / 'cli-plugins'}"
         )
     with tempfile.TemporaryDirectory(prefix="fencepost-compose-") as scratch:
         found = _fetch(*here, Path(scratch))

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import machine
 
+from protocol.errors import FencepostError, PrerequisiteError
+
 _UNREACHABLE = re.compile(
     r"temporary failure in name resolution|name or service not known|no address associated"
     r"|failed to lookup address|dns error|no such host|network is unreachable|no route to host"
@@ -30,31 +32,32 @@ Check the network, or name a mirror, a proxy, a certificate:
 docs/setup.md explains them. Fetched files are kept for the next attempt."""
 
 
-class UnreachableError(machine.StopError):
+class UnreachableError(PrerequisiteError):
     """A step failed because a registry did not answer."""
 
 
-def explained(step: str, code: int, log: Path, tail: list[str]) -> machine.StopError:
+def explained(step: str, code: int, log: Path, tail: list[str]) -> FencepostError:
     """The error of a step that ended with ``code``, by the last lines of its log."""
     for line in reversed(tail):
         if _FULL.search(line):
-            return machine.StopError(
-                f"{step}: the disk is full ({log}): free some, or set FENCEPOST_CACHE to a larger disk", 2
+            return PrerequisiteError(
+                f"{step}: the disk is full ({log}): free some, or set FENCEPOST_CACHE to a larger disk"
             )
         if _UNREACHABLE.search(line):
-            return UnreachableError(f"{step}: {line.strip()[:200]} ({log})", 2)
+            return UnreachableError(f"{step}: {line.strip()[:200]} ({log})")
     end = "\n".join(tail)
-    return machine.StopError(f"{step} failed (exit code {code}), {log} ends:\n{end}", 1)
+    return FencepostError(f"{step} failed (exit code {code}), {log} ends:\n{end}")
 
 
-def summary(stops: list[machine.StopError]) -> machine.StopError:
+def summary(stops: list[FencepostError]) -> FencepostError:
     """One error for all steps that failed: a network that is out of reach is said once."""
     unreached = [str(stop) for stop in stops if isinstance(stop, UnreachableError)]
     texts = [str(stop) for stop in stops if not isinstance(stop, UnreachableError)]
     if unreached:
         seen = "\n".join(f"    {one}" for one in unreached)
         texts.append(f"the package registries cannot be reached from here:\n{seen}\n{REMEDY}")
-    return machine.StopError("\n".join(dict.fromkeys(texts)), max(stop.code for stop in stops))
+    worst = max(stops, key=lambda stop: stop.exit_code)
+    return type(worst)("\n".join(dict.fromkeys(texts)))
 
 
 def environment(python: Path) -> dict[str, str]:

@@ -24,9 +24,8 @@ import machine
 import steps
 from stamp import ROOT
 
-sys.path.insert(0, str(ROOT))
 from cluster.releases import artifacts, checksums, maven, versions
-from protocol.errors import FencepostError
+from protocol.errors import FencepostError, PrerequisiteError
 
 UPLOT_LOCK = ROOT / "locks" / "uplot.txt"
 UPLOT = ROOT / "reports" / "assets" / "uplot"
@@ -61,11 +60,7 @@ def main(arguments: list[str]) -> int:
         ):
             lock_jars(version)
     except FencepostError as error:
-        sys.stderr.write(f"error: {error}\n{error.remedy}\n")
-        return error.exit_code
-    except machine.StopError as stop:
-        sys.stderr.write(f"error: {stop}\n")
-        return stop.code
+        return machine.told(error)
     return 0
 
 
@@ -98,21 +93,21 @@ def fetch_uplot() -> None:
     """Fetch the locked version, compare it with its integrity, and rewrite its files and their sums."""
     word, version, integrity = UPLOT_LOCK.read_text().splitlines()[0].split()
     if word != "version":
-        raise machine.StopError(f"{UPLOT_LOCK} does not begin with `version <version> <integrity>`", 1)
+        raise FencepostError(f"{UPLOT_LOCK} does not begin with `version <version> <integrity>`")
     if shutil.which("npm") is None:
-        raise machine.StopError("npm is needed to fetch uPlot: apt-get install npm", 2)
+        raise PrerequisiteError("npm is needed to fetch uPlot: apt-get install npm")
     with tempfile.TemporaryDirectory(prefix="fencepost-lock-") as scratch:
         steps.run("lock", ["npm", "pack", "--silent", f"uplot@{version}"], cwd=Path(scratch))
         archive = Path(scratch) / f"uplot-{version}.tgz"
         seen = "sha512-" + base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
         if seen != integrity:
-            raise machine.StopError(f"uplot {version} has {seen}, {UPLOT_LOCK.name} states {integrity}", 1)
+            raise FencepostError(f"uplot {version} has {seen}, {UPLOT_LOCK.name} states {integrity}")
         UPLOT.mkdir(parents=True, exist_ok=True)
         with tarfile.open(archive) as files:
             for name, folder in UPLOT_FILES.items():
                 member = files.extractfile(folder + name)
                 if member is None:
-                    raise machine.StopError(f"{archive.name} has no {folder}{name}", 1)
+                    raise FencepostError(f"{archive.name} has no {folder}{name}")
                 (UPLOT / name).write_bytes(member.read())
     lines = [f"version {version} {integrity}", *(f"{digest(UPLOT / name)}  {name}" for name in UPLOT_FILES)]
     UPLOT_LOCK.write_text("\n".join(lines) + "\n")

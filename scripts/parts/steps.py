@@ -7,7 +7,6 @@ made again after an interruption.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import signal
@@ -24,6 +23,9 @@ import registries
 import stamp
 from stamp import BUILD, PROXY, ROOT, VENV
 
+from cluster.releases.checksums import exclusive
+from protocol.errors import FencepostError
+
 LOCKS = ROOT / "locks"
 PYTHON = str(VENV / "bin" / "python")
 _TAIL_LINES = 25
@@ -32,7 +34,7 @@ _DPKG_PENDING = Path("/var/lib/dpkg/updates")
 
 
 def run(step: str, argv: list[str], *, cwd: Path = ROOT, env: dict[str, str] | None = None) -> None:
-    """Run one command, output appended to the step's log; ``StopError`` with the log's end when it fails."""
+    """Run one command, output appended to the step's log; an error with the log's end when it fails."""
     with _logged(step, argv, cwd, env) as process:
         process.wait()
     _judge(step, process.returncode)
@@ -82,7 +84,7 @@ def venv() -> None:
 
 def python() -> None:
     """Install the locked packages and this checkout, editable, into ``.venv``."""
-    with alone(stamp.cache_root() / "packages.lock"):  # another checkout's set-up may build Spark there
+    with exclusive(stamp.cache_root() / "packages.lock"):  # another checkout's set-up may build Spark there
         locked = ["--no-deps", "--no-build-isolation", "--require-hashes"]
         _install("python", [*locked, "-r", str(LOCKS / "requirements.txt")])
         for folder in (stamp.cache_root() / "packages").glob(
@@ -173,19 +175,10 @@ def starts() -> None:
 
 
 @contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Hold the lock ``path``, one of the cache's: checkouts that set up at once share it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
-
-
-@contextmanager
 def making(folder: Path) -> Iterator[Path]:
     """A new folder to fill, which gets its name at the end; what an interruption left is removed first."""
     part = folder.with_name(f".{folder.name}.part")
-    with alone(folder.with_name(f".{folder.name}.lock")):
+    with exclusive(folder.with_name(f".{folder.name}.lock")):
         shutil.rmtree(part, ignore_errors=True)
         yield part
         shutil.rmtree(folder, ignore_errors=True)
@@ -216,7 +209,7 @@ def _install(step: str, options: list[str]) -> None:
         try:
             run(step, [*argv, "--offline"], env=uv_environment())
             return
-        except machine.StopError:  # a part of the cache was removed
+        except FencepostError:  # a part of the cache was removed
             packages_mark().unlink()
     run(step, argv, env=uv_environment())
 

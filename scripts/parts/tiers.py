@@ -30,9 +30,9 @@ from calls import Counts
 from needs import Lack
 from stamp import BUILD, ROOT
 
-sys.path.insert(0, str(ROOT))
 from cluster import doctor
 from cluster.releases.maven import maven
+from protocol.errors import FencepostError
 
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
 EXPECTED_S = {
@@ -139,7 +139,7 @@ def install(chosen: list[Tier]) -> None:
             "(70 MB to fetch for an engine, 110 MB for Chromium; FENCEPOST_NO_APT=1 forbids it)", flush=True
         )
         steps.system(gaps)
-    except machine.StopError as stop:
+    except FencepostError as stop:
         print(f"apt-get failed: {str(stop).splitlines()[-1]}", file=sys.stderr)
 
 

@@ -14,11 +14,12 @@ import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from threading import Lock, Thread
 
-import machine
 import plan
 import registries
 import stamp
 from plan import STEPS
+
+from protocol.errors import FencepostError, PrerequisiteError
 
 SILENCE_S = 10
 """After this time without a line, one says what is being done."""
@@ -29,14 +30,14 @@ class Work:
 
     def __init__(self, names: list[str]) -> None:
         self.names = names
-        self.stops: list[machine.StopError] = []
+        self.stops: list[FencepostError] = []
         self.running: list[str] = []
         self._futures: dict[str, Future[bool]] = {}
         self._speaking = Lock()
         self._started = self._spoke = time.monotonic()
 
     def do(self) -> None:
-        """All steps; ``StopError`` at the end when some failed."""
+        """All steps; ``FencepostError`` at the end when some failed."""
         with ThreadPoolExecutor(len(self.names)) as pool:
             for name in self.names:
                 self._futures[name] = pool.submit(self._step, name)
@@ -68,11 +69,11 @@ class Work:
             STEPS[name].act()
             if made_from is not None:
                 stamp.record(name, made_from)
-        except machine.StopError as stop:
+        except FencepostError as stop:
             self.stops.append(stop)
             return False
         except OSError as error:
-            self.stops.append(machine.StopError(f"{name}: {error.strerror}: {error.filename}", 2))
+            self.stops.append(PrerequisiteError(f"{name}: {error.strerror}: {error.filename}"))
             return False
         finally:
             self.running.remove(name)
@@ -91,10 +92,10 @@ def main() -> int:
         work.say("\n".join(plan.table(names)))
         _clean()
         work.do()
-    except machine.StopError as stop:
+    except FencepostError as stop:
         script = os.environ.get("FENCEPOST_SETUP_FOR", "scripts/setup")
         print(f"error: {str(stop).replace('scripts/setup', script)}", file=sys.stderr, flush=True)
-        return stop.code
+        return stop.exit_code
     finally:
         _clean()
     return 0

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import zipfile
 from pathlib import Path
 
+import client_jar
 import pytest
 
 from cluster.releases.artifacts import CHECKOUT
 from protocol.errors import FencepostError
-
-sys.path.append(str(CHECKOUT / "scripts" / "parts"))
-
-import client_jar
 
 
 @pytest.fixture

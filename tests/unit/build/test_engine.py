@@ -1,17 +1,15 @@
 """Missing requirements of containers are reported with their remedy; an installed compose plugin is used."""
 
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
-
-import pytest
-
-sys.path.append(str(Path(__file__).parents[3] / "scripts" / "parts"))
 
 import engine
 import machine
 import plugin
+import pytest
+
+from protocol.errors import PrerequisiteError
 
 Says = Callable[[str, int], None]
 
@@ -88,7 +86,7 @@ def test_a_system_with_a_package_of_it_uses_that(
 
 def test_where_there_is_no_package_the_user_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     system(monkeypatch, packages={}, release="forky")
-    with pytest.raises(machine.StopError, match=plugin.VERSION):
+    with pytest.raises(PrerequisiteError, match=plugin.VERSION):
         plugin.bring(tmp_path)
 
 

@@ -6,20 +6,17 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
-from protocol.errors import PrerequisiteError
-from tests.progress import Progress
-
-sys.path.append(str(Path(__file__).parents[3] / "scripts" / "parts"))
-
 import machine
 import needs
+import pytest
 import steps
 import tiers
 from calls import Counts
 from needs import Lack
 from stamp import ROOT
+
+from protocol.errors import FencepostError, PrerequisiteError
+from tests.progress import Progress
 
 NFT = machine.Gap("nft", ("nftables",))
 BROWSER = machine.Gap("Chromium", ("chromium", "libatomic1"))
@@ -89,7 +86,7 @@ def test_a_failed_installation_ends_nothing(
     apt: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(gaps: list[machine.Gap]) -> None:
-        raise machine.StopError("system failed\nE: no network", 1)
+        raise FencepostError("system failed\nE: no network")
 
     monkeypatch.setattr(steps, "system", fail)
     tiers.install([tier("browser", BROWSER)])
