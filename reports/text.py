@@ -38,7 +38,7 @@ _CLASSES = {
 }
 """The classes of a loss in a few words; the rules are in docs/verdicts.md."""
 HEADINGS = ("case", "document", "decision", "difference")
-_WIDEST = (16, 44, 30, 40)
+_WIDEST = (24, 44, 30, 40)
 _GAP = "  "
 _NO_DIFFERENCE = "-"
 _EXACT_TIME = re.compile(r"\b\d+\.\d{9}(?= s\b)")

@@ -73,3 +73,9 @@ def test_it_is_read_on_a_phone_and_printed_without_losing_anything(
     phone.page.emulate_media(media="print")
     assert phone.page.locator(COMMAND).is_visible()
     phone.page.screenshot(path=tmp_path / "phone.png", full_page=True)
+
+
+def test_no_word_of_a_table_is_cut_on_a_phone(stored: Path, opened: Any) -> None:
+    word = opened(stored, width=390).page.get_by_role("cell", name="unprotected", exact=True).first
+    span = "const all = document.createRange(); all.selectNodeContents(cell)"
+    assert word.evaluate(f"cell => {{ {span}; return all.getClientRects().length }}") == 1
