@@ -114,6 +114,20 @@ def test_every_line_of_markdown_fits(root: Path, texts: dict[Path, str]) -> None
     assert wide == []
 
 
+def test_no_line_of_markdown_splits_a_name_or_begins_with_an_issue(
+    root: Path, texts: dict[Path, str]
+) -> None:
+    """A name cut at a hyphen cannot be copied, and the site shows a line from `#12` on as a title."""
+    found = [
+        f"{path.relative_to(root)}:{number}"
+        for path, text in texts.items()
+        if path.suffix == ".md" and "published" not in path.parts
+        for number, line, kind in markdown(text)
+        if kind == "text" and (re.match(r"#\d", line) or re.search(r"`[^`]*[-/]$", NAMES.sub("x", line)))
+    ]
+    assert found == []
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_help_is_an_imperative_or_a_noun_phrase(verb: str) -> None:
     command = fencepost.get_command(click.Context(fencepost), verb)
