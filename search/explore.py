@@ -215,21 +215,25 @@ def _concluding(search: Search, found: Found, status: Status, *, as_json: bool) 
         if found.ended or isinstance(error, KeyboardInterrupt):
             told = "interrupted" if isinstance(error, KeyboardInterrupt) else "ended early"
             status.line(f"{told} after {duration(status.took_s)}: {found.text}", style="yellow")
-            _conclude(search, found, status, as_json=as_json)
+            code = getattr(error, "exit_code", ExitCode.HARNESS)
+            _conclude(search, found, status, (code, str(error) or told), as_json=as_json)
         raise
-    _conclude(search, found, status, as_json=as_json)
+    _conclude(search, found, status, _code(found), as_json=as_json)
 
 
-def _conclude(search: Search, found: Found, status: Status, *, as_json: bool) -> None:
+def _conclude(
+    search: Search, found: Found, status: Status, ending: tuple[int, str], *, as_json: bool
+) -> None:
+    """Say what was exercised, as JSON with the exit code and its reason."""
     if as_json:
-        print_json(_json(search, found))
+        print_json(_json(search, found, ending))
         return
     for table in coverage_tables(found.coverage):
         status.show(table)
 
 
-def _json(search: Search, found: Found) -> dict[str, object]:
-    code, reason = _code(found)
+def _json(search: Search, found: Found, ending: tuple[int, str]) -> dict[str, object]:
+    code, reason = ending
     return {
         "exit": code,
         "reason": reason,

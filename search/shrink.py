@@ -98,10 +98,13 @@ class Shrinker:
         return self.asked[key]
 
     def measure(self, tree: Tree) -> tuple[int, int]:
-        """How often the whole plan fails, of how many tries; ``UsageError`` when it never does."""
+        """How often the whole plan fails, of how many tries; ``UsageError`` when it never does.
+
+        The time limit does not end this, because without it there is no plan to write.
+        """
         plan, failed, tried = self.plan(tree), 0, 0
         while tried < _FIRST_TRIES and failed < _ENOUGH:
-            ended = self.run(plan, min(_ENOUGH - failed, _FIRST_TRIES - tried))
+            ended = self.run(plan, min(_ENOUGH - failed, _FIRST_TRIES - tried), boxed=False)
             tried += len(ended)
             failed += sum(self.kind in one.kinds for one in ended)
         if not failed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from plans.exploring.profile import DEFAULT
-from protocol.errors import FencepostError
+from protocol.errors import FencepostError, Interrupted
 from search import explore as exploring
 from search.explore import Search, explore
 from search.running import Ended
@@ -184,6 +185,18 @@ def test_json_has_seeds_verdicts_and_coverage(searched: Run) -> None:
     assert (code, document["exit"], document["seed"]) == (4, 4, 5)
     assert (document["runs"][0]["kinds"], document["runs"][0]["known"]) == (["durability/lost"], [])
     assert set(document["coverage"]) == {"faults", "overlapping faults", "ledger states", "recovery paths"}
+
+
+@pytest.mark.parametrize(
+    ("ending", "code"), [(Interrupted(signal.SIGINT), 130), (FencepostError("the disk is full"), 1)]
+)
+def test_json_of_a_search_that_ends_early_has_the_exit_code_of_that(
+    ending: BaseException, code: int, searched: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(type(ending)):
+        searched([Run1, ending], as_json=True)
+    document = json.loads(capsys.readouterr().out)
+    assert (document["exit"], document["reason"], len(document["runs"])) == (code, str(ending), 1)
 
 
 def test_the_command_that_repeats_a_run_gives_the_same_plan() -> None:

@@ -147,6 +147,14 @@ def test_when_the_time_is_up_the_best_so_far_stands(shrinker: Callable[..., Shri
     assert one.best == tree
 
 
+def test_the_run_itself_is_measured_however_short_the_time_is(shrinker: Callable[..., Shrinker]) -> None:
+    one = shrinker(for_s=1e-9)
+    tree = lean_tree(one.again.plan)
+    assert one.measure(tree) == (2, 2)
+    shrinking._reduce(one)
+    assert one.best == tree
+
+
 def test_what_was_kept_by_chance_is_given_up_when_it_is_not_confirmed(
     shrinker: Callable[..., Shrinker],
 ) -> None:
