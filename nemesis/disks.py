@@ -90,6 +90,10 @@ class Fill(RefusingFault):
         return {"ballast_bytes": {name: _filled(disk, self.rest_kb << 10) for name, disk in disks.items()}}
 
     def confirm(self, context: FaultContext) -> Proof:
+        """The rest is left; a disk that had less free space before was not filled."""
+        for name, ballast_bytes in context.injected["ballast_bytes"].items():
+            if self.rest_kb and not ballast_bytes:
+                raise FaultError(f"disk {name} of {self.target} had less than {self.rest_kb} KB free before")
         disks = self.disks(context.cluster)
         return {"spare_bytes": {name: _seen_full(disk, self.rest_kb << 10) for name, disk in disks.items()}}
 
@@ -98,7 +102,8 @@ class Fill(RefusingFault):
         for name, disk in self.disks(context.cluster).items():
             (disk.path / _BALLAST).unlink(missing_ok=True)
             spare[name] = disk.spare_bytes()
-            if spare[name] <= (self.rest_kb << 10) + _SLACK_BYTES:
+            filled = context.injected.get("ballast_bytes", {}).get(name, True)
+            if filled and spare[name] <= (self.rest_kb << 10) + _SLACK_BYTES:
                 raise FaultError(f"disk {name} of {self.target} is still full: {spare[name]} bytes are free")
         return {"spare_bytes": spare, **self.again(context.cluster.bookie(self.target), was_up=False)}
 

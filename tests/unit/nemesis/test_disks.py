@@ -86,6 +86,16 @@ def test_a_rest_is_left_and_a_bookie_that_goes_on_is_not_restarted(
     assert phases(lines) == WHOLE
 
 
+def test_a_disk_that_has_less_free_than_the_rest_was_not_filled(
+    cluster: Any, active: Active, lines: Lines, tmp_path: Path
+) -> None:
+    give_disks(cluster, tmp_path, "data")
+    with pytest.raises(FaultError, match="disk data of b1 had less than 4096 KB free before"):
+        inject(active, "fill", target="b1", rest_kb=4096)
+    assert phases(lines) == ["planned", "injected", "failed", "healed"]
+    assert not active.in_force()
+
+
 def test_what_a_living_bookie_gives_back_meanwhile_is_taken_too(
     cluster: Any, active: Active, lines: Lines, tmp_path: Path
 ) -> None:
