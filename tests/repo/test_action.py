@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,23 @@ def test_the_action_uses_options_that_there_are() -> None:
 def test_an_input_reaches_the_shell_as_a_variable_only() -> None:
     for step in read(ROOT / "action.yml")["runs"]["steps"]:
         assert "${{" not in step.get("run", ""), "an input in a script could be a script"
+
+
+def test_a_night_that_cannot_begin_shows_no_report_of_another(tmp_path: Path) -> None:
+    results, program = tmp_path / "results", tmp_path / ".venv" / "bin" / "fencepost"
+    results.mkdir()
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\nexit 2\n")
+    program.chmod(0o755)
+    for name in ("junit.xml", "summary.md"):
+        (results / name).write_text("as expected")
+    steps = read(ROOT / "action.yml")["runs"]["steps"]
+    (script,) = (step["run"] for step in steps if step.get("id") == "campaign")
+    given = {"GITHUB_ACTION_PATH": tmp_path, "GITHUB_OUTPUT": tmp_path / "output", "RESULTS": results}
+    inputs = {"CAMPAIGN": "gate", "BOOKKEEPER": "", "JARS": "", "SHARD": "1/1", "UNKNOWN": "fail", "VERB": ""}
+    env = {"PATH": os.environ["PATH"], **{key: str(value) for key, value in given.items()}, **inputs}
+    done = subprocess.run(["bash", "-eo", "pipefail", "-c", script], env={**env, "AS_ROOT": "false"})
+    assert (done.returncode, list(results.iterdir())) == (2, [])
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
