@@ -69,6 +69,8 @@ def opened(results: Path, reference: str, *, tables: bool = False) -> Iterator[F
         found = FoundRun(path, modes_of(path))
         if not found.modes:
             raise EvidenceError(f"{reference} holds no run")
+        if gone := {*archive.facts.get("modes", ())} - {folder.mode for folder in found.modes}:
+            raise EvidenceError(f"{reference} lacks run.json of the mode {min(gone)}, which was in it once")
         if tables:
             from harness.judging import judging
 

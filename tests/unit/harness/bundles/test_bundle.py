@@ -19,6 +19,7 @@ from evidence.recorders import ledger_names
 from harness.bundles.reading import opened
 from harness.bundles.writing import FACTS, README, write_bundle
 from plans.models import Plan
+from protocol.errors import EvidenceError
 from reports.redaction import Redactor
 from search.replay import Again
 from tests.unit.reports.stored_run import stored_run
@@ -139,6 +140,19 @@ def test_what_does_not_fit_is_left_out_by_name_and_missed_by_judging(run: FoundR
     with opened(tmp_path / "elsewhere", str(bundle.path)) as found:
         damage = damage_to_seal(found.modes[0], found.modes[0].end())
     assert {path.name for path in damage} == {"writer-001-000001.hist", "writer-001-000002.hist"}
+
+
+def test_a_bundle_that_lost_a_mode_is_not_opened_without_it(tmp_path: Path) -> None:
+    write_bundle(stored_run(tmp_path / "results"), tmp_path / "whole.zip", full=False)
+    with zipfile.ZipFile(tmp_path / "whole.zip") as whole, zipfile.ZipFile(tmp_path / "b.zip", "w") as less:
+        for name in whole.namelist():
+            if name != "unprotected/run.json":
+                less.writestr(name, whole.read(name))
+    with (
+        pytest.raises(EvidenceError, match=r"lacks run\.json of the mode unprotected"),
+        opened(tmp_path, str(tmp_path / "b.zip")),
+    ):
+        pass
 
 
 def test_a_folder_is_opened_where_it_is(run: FoundRun, tmp_path: Path) -> None:
