@@ -12,14 +12,22 @@ import sys
 import time
 from pathlib import Path
 
+from evidence.collect.clock import READING_ERROR_NS
 from evidence.shapes import Clocks, Load
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
 
 def clock() -> Clocks:
-    """One pair of readings of the wall clock and the run's clock, in nanoseconds."""
-    return {"wall_ns": time.time_ns(), "monotonic_ns": time.monotonic_ns()}
+    """One pair of readings of the wall clock and the run's clock, in nanoseconds.
+
+    A busy machine may take the core away between the two. Then they are read again: every time that is
+    converted with the pair is wrong by the pause (:data:`~evidence.collect.clock.READING_ERROR_NS`).
+    """
+    while True:
+        before_ns, wall_ns, monotonic_ns = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
+        if monotonic_ns - before_ns < READING_ERROR_NS:
+            return {"wall_ns": wall_ns, "monotonic_ns": monotonic_ns}
 
 
 def waited_ns() -> int | None:

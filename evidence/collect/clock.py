@@ -13,7 +13,7 @@ from evidence.shapes import Clocks
 
 MS = 1_000_000
 READING_ERROR_NS = 2 * MS
-"""The two clocks of a pair are read one after the other."""
+"""The two clocks of a pair are read one after the other, at most this far apart."""
 _FASTEST_SLEW = 2000
 """A wall clock is slewed by at most 500 parts per million (adjtimex(2)): one in 2000."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from evidence.collect.clock import READING_ERROR_NS
 from harness import provenance
 
 
@@ -21,6 +22,15 @@ def test_the_pressure_of_a_run_is_the_share_of_its_own_time(
     monkeypatch.setattr(provenance, "waited_ns", lambda: now_ns)
     monkeypatch.setattr(time, "monotonic_ns", lambda: 1_000_000_007)
     assert provenance.load_since(7, before_ns)["cpu_pressure"] == share
+
+
+def test_clocks_that_were_read_too_far_apart_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process lost its core for 40 ms behind its first reading."""
+    instants_ms = iter([100, 140, 140, 141, 141, 141])
+    monkeypatch.setattr(time, "monotonic_ns", lambda: next(instants_ms) * 1_000_000)
+    monkeypatch.setattr(time, "time_ns", lambda: (7000 + next(instants_ms)) * 1_000_000)
+    pair = provenance.clock()
+    assert abs(pair["wall_ns"] - pair["monotonic_ns"] - 7_000_000_000) < READING_ERROR_NS
 
 
 BURN = "import time\nwhile time.process_time() < 0.3: pass\n"
