@@ -31,7 +31,7 @@ union all select 'unread', ledger, entry from each where acked > 0 and delivered
 """
 _BACK = """
 select 'back', ledger, lac from read_parquet('{operations}')
-where outcome = 1 and kind in (2, 4, 5, 7, 9) and lac >= 0 and lac < lac_before
+where outcome = 1 and (kind in (2, 4, 7, 9) or kind = 5 and lac >= 0) and lac < lac_before
 """
 _COPIES = """
 select 'absent', ledger, entry from read_parquet('{census}')

@@ -32,7 +32,7 @@ import pyarrow as pa
 
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import HIGHEST_LAC, histories, operations_fact
-from checkers.facts.parts import acked, entries_of, identified, told_lac
+from checkers.facts.parts import TELLING, acked, entries_of, identified, told_lac
 from checkers.facts.versions import Version, duties
 from checkers.facts.wire import UNPROVEN, proven_answers_about_entries, requests
 from checkers.facts.wording import counted, entries_text, listed, operation_text
@@ -100,7 +100,7 @@ class Lac:
         low = (answers["lac"] >= 0) & (answers["result"] < answers["lac_before"])
         sent, ok = (batch.operations.once(part).once(entries_of) for part in (tried, acked))
         mine = Found.of(
-            *(_went_back(part.where(part["lac"] < part["lac_before"])) for part in told),
+            *map(_went_back, _lower(batch.operations)),
             *(_beyond_close(part, facts) for part in told),
             set_rows("sent", sent.up_to_each(facts.at(HIGHEST_LAC, "lac", sent.ledger, missing=-1))),
             set_rows("acked", ok.up_to_each(facts.at(SENT_LAC, "lac", ok.ledger, missing=-1))),
@@ -171,6 +171,14 @@ def _notes(told: int, low_answers: int, unlogged: list[int], run: RunFacts) -> I
 
 
 def _went_back(rows: Rows) -> pa.Table:
+def _lower(rows: Rows) -> Iterator[Rows]:
+    """The operations that left a handle with a lower LAC, -1 included: only of a read, that is no LAC."""
+    for kind in TELLING:
+        part = rows.of(kind=kind, outcome=Outcome.OK)
+        least = 0 if kind == Kind.READ else -1
+        yield part.where((least <= part["lac"]) & (part["lac"] < part["lac_before"]))
+
+
     """By ledger; the proof is the first such operation."""
     proof = [rows[name] for name in ("client", "seq", "lac", "lac_before")]
     return ledger_rows("went_back", rows["ledger"], rows["lac"], proof=proof)

@@ -258,7 +258,7 @@ def order(history: list[Fact]) -> Plain:
             times[row["ledger"], row["entry"]] = times.get((row["ledger"], row["entry"]), 0) + 1
         kind = "added_out_of_order" if is_add else "read_out_of_order"
         got = row["result"] if is_add else row["entry"]
-        if row["expected"] >= 0 and got != row["expected"] and not (is_add and has(row, Flag.ADV)):
+        if row["expected"] >= 0 and got != row["expected"]:
             wrong[kind, row["ledger"]] = wrong.get((kind, row["ledger"]), 0) + 1
     things: set[Thing] = {(kind, ledger, number) for (kind, ledger), number in wrong.items()}
     times = {where: number for where, number in times.items() if not was_put_back(history, where[0])}
@@ -307,7 +307,7 @@ def lac(history: list[Fact]) -> Plain:
     tellings = [row for row in operations(history, *Kind) if tells(row)]
     for ledger in ledgers_of(history):
         mine = [row for row in tellings if row["ledger"] == ledger]
-        back = [row for row in mine if row["lac"] < row["lac_before"]]
+        back = [row for row in operations(history, *Kind) if row["ledger"] == ledger and is_lower(row)]
         if back:
             things.add(("went_back", ledger, len(back)))
         closes = [row for row in chain(history, ledger) if row["state"] == 3]
@@ -318,6 +318,14 @@ def lac(history: list[Fact]) -> Plain:
             things |= {("beyond_close", ledger, entry) for entry in beyond}
         things |= {("covers_unsent", ledger, entry) for entry in unsent(history, ledger, mine)}
     return concluded(things, bool(tellings))
+
+
+def is_lower(row: Row) -> bool:
+    """Whether the handle's LAC was lower than before; -1 is none at all of a read, which returns no LAC."""
+    if row["kind"] == Kind.READ:
+        return tells(row) and row["lac"] < row["lac_before"]
+    handles = row["kind"] in (Kind.ADD, Kind.OPEN, Kind.LAC, Kind.FORCE)
+    return handles and ok(row) and row["lac"] < row["lac_before"]
 
 
 def unsent(history: list[Fact], ledger: int, tellings: list[Row]) -> set[int]:
@@ -370,8 +378,8 @@ def is_malformed(version: Row) -> bool:
 
 
 def follows(old: Row, new: Row) -> bool:
-    """Whether ``new`` is the next version and may not follow."""
-    if new["version"] != old["version"] + 1:
+    """Whether ``new`` is a later version and may not follow."""
+    if new["version"] == old["version"]:
         return False
     if any(old[name] != new[name] for name in ("ensemble", "write_quorum", "ack_quorum")):
         return True

@@ -166,7 +166,6 @@ def writer_slots(story: Story) -> Slots:
         close["entry_told"] = count - 1
         adds = _rows(count, Kind.ADD, ledger)
         adds["entry"] = adds["entry_told"] = adds["expected"] = np.arange(count)
-        adds["lac_before"] = np.arange(count) - 2
         _payload(adds)
         if ledger in story.closed_below or ledger in story.refused:
             close["outcome"], close["error"] = Outcome.UNKNOWN, -101

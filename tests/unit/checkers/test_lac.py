@@ -13,6 +13,7 @@ from tests.histories.story import (
     closed,
     created,
     deferred,
+    forced,
     judged,
     kinds,
     metadata,
@@ -41,6 +42,17 @@ def test_a_lac_that_goes_back_on_its_handle():
     assert verdict.judgements["lac"].findings[0].proof == (
         "writer, operation 8: received LAC 3 on a handle that had received 5 before it asked",
     )
+
+
+@pytest.mark.parametrize(
+    "one", [acked(5, lac_before=4, lac=-1), told(-1, lac_before=4), forced(5, lac_before=4)]
+)
+def test_a_handle_may_go_back_to_no_lac_at_all(one):
+    assert kinds(judged(one), "lac") == [("went_back", -1, -1)]
+
+
+def test_a_read_returns_no_lac():
+    assert not lac(operation(Kind.READ, lac_before=4)).findings
 
 
 def test_a_best_effort_lac_read_may_answer_less_than_the_handle_knows():

@@ -62,6 +62,8 @@ ILLEGAL = {
         metadata(1, 1, fragments={0: ("b1", "b2", "b3"), 2: ("b1", "b2", "b5"), 5: ("b1", "b2", "b4")}),
     ],
     "quorums changed": [created(), metadata(1, 1, ack_quorum=3)],
+    "closed and open again, whatever was between": [created(), closed(3), metadata(4, 1)],
+    "a fragment vanished in versions that were not seen": [created(**GROWN), metadata(3, 1)],
     "the length of a closed ledger changed": [created(), closed(3), closed(3, 2, length_bytes=400)],
 }
 
@@ -114,7 +116,7 @@ def test_one_version_seen_at_two_times_is_one():
 
 
 def test_a_gap_is_not_seen_and_convicts_nobody():
-    judgement = verdict_on(created(**GROWN), metadata(3, 1))
+    judgement = verdict_on(created(**GROWN), metadata(3, 1, **GROWN))
     assert judgement.verdict is Verdict.VALID
     assert judgement.seen["not_seen"] == 2
     assert judgement.notes == ("ledger 1: metadata versions 1..2 not seen",)

@@ -47,8 +47,11 @@ def test_an_add_under_another_id_than_was_due():
     )
 
 
-def test_an_adv_handle_chooses_its_ids():
-    assert not order(acked(7, expected=0, flags=Flag.ADV)).findings
+def test_an_adv_handle_that_chooses_its_ids_gets_no_acknowledgement_behind_a_gap():
+    in_order = [acked(0, flags=Flag.ADV, seq=2), acked(1, flags=Flag.ADV, seq=1)]
+    assert not order(*in_order).findings
+    behind = judged(*in_order, acked(3, expected=2, flags=Flag.ADV))
+    assert kinds(behind, "order") == [("added_out_of_order", 3, 3)]
 
 
 def test_an_unknown_add_has_no_order():
