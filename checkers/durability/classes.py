@@ -11,7 +11,8 @@ disk that lacked it, or a fault took all of that disk; and all had lost it at on
 ``undetermined``: anything else.
 
 All holders have lost an entry at one time when between the first of their ends and the last of their losses
-no repair was completed by a bookie that should hold it. A repair before the first of them makes a holder as
+no repair was completed by a bookie that should hold it. If a close cut the entry off, fewer than an ack
+quorum of them may still have had it then. A repair before the first of them makes a holder as
 well, though nothing of it crossed the wire, and so does a disk that held it. Copies that replication made are
 known by the metadata that names them. What the last census shows was not lost. Source: the rules in
 ``docs/verdicts.md``.
@@ -55,10 +56,9 @@ FORGERIES = LedgerFact("forged_denials", "frames", _forgeries, key=_FORGERY)
 def _decisive(facts: LedgerFacts) -> Mapping[int, list[tuple[int, ...]]]:
     """Ledger -> forged denials of the first entry after its end, passed on before the close, in order."""
     found: dict[int, list[tuple[int, ...]]] = {}
-    closes = facts.once(histories).closes
+    metadata = facts.once(histories)
     for ledger, entry, *forgery in facts.of(FORGERIES):
-        close = closes.get(ledger)
-        if close is not None and close.last_entry + 1 == entry and forgery[0] < close.latest_ns:
+        if metadata.ends.get(ledger) == entry - 1 and forgery[0] < metadata.closed_ns[ledger]:
             found.setdefault(ledger, []).append(tuple(forgery))
     return found
 
@@ -129,7 +129,24 @@ def _explained(ledger: int, entries: Ints, holders: Holders, known: Lives) -> Bo
     unseen = [known.boots[life].started_ns for life in known.unlogged]
     moves = [new.earliest_ns for old, new in pairwise(chain) if _moved(old, new)]
     overlap.proven &= overlap.last_ns < min([*unseen, *moves], default=NEVER)
+    overlap.proven &= ~_cut_off(ledger, entries, overlap.had, known)
     return overlap.proven & (overlap.first_ns < NEVER)
+
+
+def _cut_off(ledger: int, entries: Ints, had: Mapping[int, Bools], known: Lives) -> Bools:
+    """Mask of the entries beyond the end that an ack quorum of bookies still had when the ledger was closed.
+
+    Too few of them can have denied such an entry, so what they lost later is not why it was cut off.
+    """
+    metadata, number = known.histories, np.zeros(len(entries), dtype=np.int64)
+    if ledger not in metadata.ends:
+        return number > 0
+    close, closed_ns = metadata.closes[ledger], metadata.closed_ns[ledger]
+    for life, mask in had.items():
+        boot = known.boots.get(life)
+        if boot and boot.started_ns < closed_ns < boot.dying_ns:
+            number += mask
+    return (entries > close.last_entry) & (number >= close.shape[2])
 
 
 def _repairs(
@@ -175,18 +192,20 @@ def _to_the_end(ledger: int, entries: Ints, known: Lives) -> dict[int, Bools]:
 class _Overlap:
     """Some entries of one ledger: which are still proven, and from when to when their holders lost them.
 
-    ``on_disk`` is what lives' disks held of them at their deaths.
+    ``had`` are the holders with what they had, ``on_disk`` is what lives' disks held of it at their deaths.
     """
 
     def __init__(self, entries: Ints, on_disk: Mapping[int, Bools], known: Lives) -> None:
         self.on_disk, self._known = on_disk, known
         self._none = np.zeros(len(entries), dtype=np.bool_)
+        self.had: dict[int, Bools] = {}
         self.proven = ~self._none
         self.first_ns = np.full(len(entries), NEVER, dtype=np.int64)
         self.last_ns = np.full(len(entries), -1, dtype=np.int64)
 
     def lost_with(self, life: int, had: Bools) -> None:
         """A life had these; they were lost at its death, where its disk is known, or by a wipe after it."""
+        self.had[life] = self.had.get(life, self._none) | had
         boot = self._known.boots.get(life)
         if boot is None:
             self.proven &= ~had

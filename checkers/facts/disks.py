@@ -80,7 +80,8 @@ def _ended_by(fault: FaultRow, boot: Boot, run: RunFacts) -> bool:
         and boot.dying_ns <= one["confirmed_ns"] <= boot.ended_ns
         for one in run.faults
     )
-    return boot.bookie in hit(fault, run) and in_course and not by_itself
+    named = run.bookie_name(boot.bookie) in fault["target"].split(",")
+    return named and in_course and not by_itself
 
 
 def outlasted(boot: Boot, run: RunFacts) -> bool:

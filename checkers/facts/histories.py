@@ -91,6 +91,12 @@ class Histories:
         """Ledger -> last entry of its last CLOSED version (-1: closed empty)."""
         return {ledger: version.last_entry for ledger, version in self.closes.items()}
 
+    @cached_property
+    def closed_ns(self) -> Mapping[int, int]:
+        """Ledger -> by when it was first CLOSED at its last end (ns): replication writes CLOSED again."""
+        times = {(one.ledger, one.last_entry): one.latest_ns for one in reversed(self.all_closes)}
+        return {ledger: times[ledger, end] for ledger, end in self.ends.items()}
+
     def gaps(self, ledger: int) -> list[tuple[int, int]]:
         """(first, last) of each run of version numbers that were not seen, from each chain's beginning on.
 

@@ -26,7 +26,7 @@ def loss_class(history: list[Fact], run: RunFacts, ledger: int, entry: int) -> s
     if not run.wire or run.damage:
         return "undetermined"
     closed = [row for row in chain(history, ledger) if row["state"] == 3]
-    if closed and closed[-1]["last_entry"] < entry and was_forged(history, closed[-1]):
+    if closed and closed[-1]["last_entry"] < entry and was_forged(history, closed_there_first(closed)):
         return "forged"
     acks = [row for row in rows(history, "frames") if is_ack(row, ledger, entry)]
     lives = {(row["bookie"], row["boot"]) for row in acks if sure(row)}
@@ -47,11 +47,29 @@ def loss_class(history: list[Fact], run: RunFacts, ledger: int, entry: int) -> s
         return "undetermined"
     first = min(death(run, life)[0] for life in lives)
     last = max(losses)
+    if still_had(history, run, lives, ledger, entry):
+        return "undetermined"
     if any(row["latest_ns"] >= first and row["earliest_ns"] <= last for row in repairs):
         return "undetermined"
     if any(start <= last for start in unlogged(run)):
         return "undetermined"
     return "undetermined" if replicated(history, ledger, last) else "explained"
+
+
+def closed_there_first(closed: list[Row]) -> Row:
+    """The first CLOSED version with the end of the last one."""
+    return next(row for row in closed if row["last_entry"] == closed[-1]["last_entry"])
+
+
+def still_had(history: list[Fact], run: RunFacts, lives: set[Life], ledger: int, entry: int) -> bool:
+    """Whether an ack quorum had an entry when the ledger was closed below it."""
+    closed = [row for row in chain(history, ledger) if row["state"] == 3]
+    if not closed or closed[-1]["last_entry"] >= entry:
+        return False
+    at_ns = closed_there_first(closed)["latest_ns"]
+    began = {life: events(run, life, "started")[0]["earliest_ns"] for life in lives}
+    up = [life for life in lives if began[life] < at_ns < death(run, life)[0]]
+    return len(up) >= closed[-1]["ack_quorum"]
 
 
 def was_forged(history: list[Fact], close: Row) -> bool:
@@ -97,7 +115,8 @@ def fell(run: RunFacts, life: Life) -> bool:
     return unclean(run, life) and any(
         fault["kind"] in ENDS
         and TAKES[fault["kind"]] >= (least(run, life) or NEVER)
-        and life[0] in hit(run, fault)
+        and fault["injected_ns"] != NEVER
+        and life[0] in [run.bookies.get(name) for name in fault["target"].split(",")]
         and fault["planned_ns"] <= late
         and early <= max(fault["injected_ns"], fault["confirmed_ns"])
         for fault in run.faults

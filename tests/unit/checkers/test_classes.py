@@ -238,6 +238,14 @@ def test_a_forged_denial_counts_until_the_close_is_in_force():
     assert classes(CUT, answer, took(1, 2, 100), servers=THREE_LIVES) == [("forged", 1, 1)]
 
 
+def test_a_denial_of_ours_after_the_first_close_came_too_late_for_it():
+    """Replication writes CLOSED again."""
+    again = closed(0, 2, latest_ns=2_000, fragments={0: ("b1", "b2", "b4")})
+    history = [CUT, again, took(1, 2, 100)]
+    assert classes(history, forged(1, 1, 300), servers=THREE_LIVES) == [("forged", 1, 1)]
+    assert classes(history, forged(1, 1, 950), servers=THREE_LIVES) == [("unexplained", 1, 1)]
+
+
 @pytest.mark.parametrize(
     "answer",
     [
