@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from checkers.facts.alterations import put_back_notes
+from checkers.facts.alterations import lives_hidden, put_back_notes
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import HIGHEST_ACKED, HIGHEST_LAC, RELEASED, histories, operations_fact
 from checkers.facts.parts import flagged
@@ -110,8 +110,10 @@ class Closing:
         ledgers = sorted({*by_lac.ledgers(), *(row.ledger for row in beyond_lac)})
         still_open = [ledger for ledger in ledgers if _is_open(ledger, metadata, facts)]
         entries = found.spans("closed_below") | by_lac.above(lowest_ends(facts, by_lac.ledger))
+        if lives_hidden(run):
+            entries = Spans.empty()
         below = list(_closed_below(entries, promises_found(found), facts, run))
-        two = list(_two_ends(received, metadata, run))
+        two = [] if lives_hidden(run) else list(_two_ends(received, metadata, run))
         lacking = run.shortcomings(self.tables)
         unwritten = [] if lacking else list(_unwritten(received, metadata, run))
         verdict = Verdict.VALID if metadata.closes and not still_open and not lacking else Verdict.UNKNOWN

@@ -21,13 +21,14 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from checkers.facts.alterations import rows_of_one_life
 from checkers.facts.boots import bookie_of, boots_of, life_name
 from checkers.facts.ledgers import RELEASED, histories
 from checkers.facts.parts import acked, flagged
 from checkers.facts.wire import is_sure, lives, proven_answers
 from checkers.facts.wording import counted, entries_text, operation_text, some_notes
 from checkers.judging.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
-from checkers.judging.found import Found, first_rows, kept, span_rows
+from checkers.judging.found import Found, Row, first_rows, kept, span_rows
 from checkers.sets.spans import LAST_ENTRY, Ints, Spans
 from evidence.codes import (
     EXPLICIT_NEGATIVES,
@@ -130,9 +131,11 @@ class Fencing:
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs a close or a fence to have been seen, and the wire log for the second rule."""
-        after = list(_added_after_close(found, facts, run))
-        lives_known = not run.damage_to(("servers",))
-        taken = list(_accepted_when_fenced(found, facts, run)) if lives_known else []
+        metadata, lives_known = facts.once(histories), not run.damage_to(("servers",))
+        late, took = found.firsts(_AFTER), found.firsts(_TAKEN, 1) if lives_known else []
+        late, took = (rows_of_one_life(rows, metadata, run) for rows in (late, took))
+        after = list(_added_after_close(late, found, facts, run))
+        taken = list(_accepted_when_fenced(took, facts, run))
         lacking = run.shortcomings((*self.tables, "servers"))
         if not run.wire:
             lacking.append("no wire log was kept: what bookies took after they were fenced was not seen")
@@ -151,8 +154,8 @@ class Fencing:
             },
             findings=(*after, *taken),
             counts={
-                _AFTER: sum(row.number for row in found.firsts(_AFTER)),
-                _TAKEN: sum(row.number for row in found.firsts(_TAKEN, 1)) if lives_known else 0,
+                _AFTER: sum(row.number for row in late),
+                _TAKEN: sum(row.number for row in took),
             },
             notes=(*lacking, *some_notes(_denied_and_took(found, facts, run))),
         )
@@ -208,9 +211,9 @@ def _taken_after(taken: Rows, status: Status, facts: LedgerFacts) -> Rows:
     return taken.where((taken["asked_ns"] > since_ns) & (taken["entry"] >= 0))
 
 
-def _added_after_close(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
+def _added_after_close(late: list[Row], found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
     took = found.by_entry("took")
-    for span in kept(found.firsts(_AFTER)):
+    for span in kept(late):
         invoked_ns, seq, client, completed_ns = span.proof
         ledger, entry = span.ledger, span.first
         yield run.finding(
@@ -263,8 +266,8 @@ def _story(
     return [said for _, said in sorted(events)]
 
 
-def _accepted_when_fenced(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
-    for span in kept(found.firsts(_TAKEN, 1)):
+def _accepted_when_fenced(took: list[Row], facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
+    for span in kept(took):
         life, asked_ns, seq, source, received_ns = span.proof
         [answer] = _answers(facts, span.ledger, life, Status.EOK)
         name = life_name(run, life)

@@ -2,7 +2,8 @@
 
 Sources: the replication protocol ("Ledgers"), *Closing Ledgers Safely* (figure 3). The rules
 themselves are :mod:`protocol.metadata`; in-place replacement of a fragment's bookies is legal. What no
-move may do, no sequence of moves can do: so two versions are compared also where those between them were not seen.
+move may do, no sequence of moves may do: two versions are compared also where those between them were not
+seen.
 A change of the store's content by an injected fault is no move of BookKeeper's: a note names it, and what
 follows from it is judged.
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from checkers.facts.alterations import put_back_notes
+from checkers.facts.alterations import lives_hidden, put_back_notes
 from checkers.facts.ledgers import histories
 from checkers.facts.versions import Version
 from checkers.facts.wording import counted
@@ -38,7 +39,7 @@ class Metadata:
         """Needs at least one version; that others were not seen is no violation."""
         known = facts.once(histories)
         chains = [chain for chains in known.chains.values() for chain in chains]
-        findings = [finding for chain in chains for finding in _judged(chain, run)]
+        findings = [finding for chain in chains if not lives_hidden(run) for finding in _judged(chain, run)]
         gaps = {ledger: unseen for ledger in known.of if (unseen := known.gaps(ledger))}
         lacking = run.shortcomings(self.tables)
         enough = bool(known.of) and not lacking

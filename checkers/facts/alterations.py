@@ -11,13 +11,14 @@ anomaly, but such a ledger is always named.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from checkers.facts.histories import Histories
 from checkers.facts.versions import DELETED, Version
 from checkers.facts.wording import counted
 from checkers.judging.contract import RunFacts
+from checkers.judging.found import Row
 from checkers.sets.spans import Spans
 from evidence.codes import NEVER
 from evidence.schemas import FaultRow
@@ -119,9 +120,18 @@ def of_one_life(spans: Spans, histories: Histories, run: RunFacts) -> Spans:
 
     None is left where damage hides which those are.
     """
-    if run.damage_to(("ledgers",)) and any(fault["kind"] in PUTS_BACK for fault in injected(run)):
-        return Spans.empty()
-    return spans.without(set(histories.put_back))
+    return Spans.empty() if lives_hidden(run) else spans.without(set(histories.put_back))
+
+
+def rows_of_one_life(rows: Iterable[Row], histories: Histories, run: RunFacts) -> list[Row]:
+    """The same of findings that are not entry by entry."""
+    return [] if lives_hidden(run) else [row for row in rows if row.ledger not in histories.put_back]
+
+
+def lives_hidden(run: RunFacts) -> bool:
+    """Whether a fault put ledgers' metadata back, and damage may hide of which."""
+    back = any(fault["kind"] in PUTS_BACK for fault in injected(run))
+    return back and bool(run.damage_to(("ledgers",)))
 
 
 def put_back_text(version: Version, histories: Histories, run: RunFacts) -> str:

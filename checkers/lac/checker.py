@@ -30,6 +30,7 @@ from operator import attrgetter
 import numpy as np
 import pyarrow as pa
 
+from checkers.facts.alterations import lives_hidden
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import HIGHEST_LAC, histories, operations_fact
 from checkers.facts.parts import TELLING, acked, entries_of, identified, told_lac
@@ -118,7 +119,7 @@ class Lac:
         """Needs at least one LAC that a client received."""
         lacking = run.shortcomings(_TOLD)
         back = list(_back_findings(found, run))
-        beyond = list(_beyond_findings(found, facts, run))
+        beyond = [] if lives_hidden(run) else list(_beyond_findings(found, facts, run))
         unsent = [] if lacking else list(_covers_unsent(found, facts, run))
         acks = ack_rows(found, facts, run)
         strays = [] if unjudged(run) else found.firsts(_OUTSIDE, 1)
@@ -170,7 +171,6 @@ def _notes(told: int, low_answers: int, unlogged: list[int], run: RunFacts) -> I
         )
 
 
-def _went_back(rows: Rows) -> pa.Table:
 def _lower(rows: Rows) -> Iterator[Rows]:
     """The operations that left a handle with a lower LAC, -1 included: only of a read, that is no LAC."""
     for kind in TELLING:
@@ -179,6 +179,7 @@ def _lower(rows: Rows) -> Iterator[Rows]:
         yield part.where((least <= part["lac"]) & (part["lac"] < part["lac_before"]))
 
 
+def _went_back(rows: Rows) -> pa.Table:
     """By ledger; the proof is the first such operation."""
     proof = [rows[name] for name in ("client", "seq", "lac", "lac_before")]
     return ledger_rows("went_back", rows["ledger"], rows["lac"], proof=proof)

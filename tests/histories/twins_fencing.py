@@ -23,7 +23,7 @@ from tests.histories.rows import (
     write_set,
 )
 from tests.histories.story import Fact
-from tests.histories.twins import fate, obliged_entries, was_released
+from tests.histories.twins import fate, obliged_entries, was_put_back, was_released
 from tests.histories.twins_holdings import loss_class
 
 Things = Counter[tuple[str, int, int]]
@@ -46,6 +46,7 @@ def seen_closed(history: list[Fact], ledger: int) -> list[tuple[int, int]]:
 
 def fencing(history: list[Fact], run: RunFacts) -> tuple[Things, str]:
     things: Things = Counter()
+    put_back = {ledger for ledger in ledgers_of(history) if was_put_back(history, ledger)}
     for add in operations(history, Kind.ADD):
         closes = seen_closed(history, add["ledger"])
         late = any(at_ns < add["invoked_ns"] and last < add["entry"] for at_ns, last in closes)
@@ -57,6 +58,7 @@ def fencing(history: list[Fact], run: RunFacts) -> tuple[Things, str]:
             mine = [fence for fence in fences if same_boot(fence, add)]
             if any(fence["received_ns"] < add["asked_ns"] for fence in mine):
                 things["accepted_when_fenced", add["ledger"], add["entry"]] += 1
+    things = Counter({thing: number for thing, number in things.items() if thing[1] not in put_back})
     if things:
         return things, "anomaly"
     enough = fences or any(seen_closed(history, ledger) for ledger in ledgers_of(history))

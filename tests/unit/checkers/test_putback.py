@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from evidence.codes import NEVER, Holding, Kind
 from evidence.findings import Verdict
+from tests.histories.lives import fenced, took
 from tests.histories.story import (
     acked,
     answered,
@@ -23,6 +26,7 @@ from tests.histories.story import (
     operation,
     recovered,
     recovering,
+    told,
     vanished,
 )
 
@@ -148,6 +152,31 @@ def test_with_damaged_metadata_nobody_knows_which_ids_were_used_again() -> None:
     damaged = {"damage": ("ledgers: line 3",)}
     assert not found & convicted(verdict_on(TWICE, created(), **damaged))
     assert found <= convicted(judged(TWICE, created(), **damaged))
+
+
+def test_a_bookie_that_was_fenced_for_another_ledger_of_the_same_id_may_take_an_add() -> None:
+    """It has collected the former ledger, with its fence, when the store no longer knew it."""
+    wire = [fenced(1, 10), took(0, 1, 200)]
+    lives = [created(), back(1, 0), later(created(), 101)]
+    assert "fencing/accepted_when_fenced" not in convicted(verdict_on(lives, wire, wire=True))
+    assert "fencing/accepted_when_fenced" in convicted(verdict_on(created(), wire, wire=True))
+
+
+AFTER_CLOSE = {
+    "fencing/added_after_close": acked(1, invoked_ns=200, completed_ns=210, lac=0),
+    "closing/closed_below": acked(1, lac=0),
+    "closing/two_ends": recovered(1, lac=0),
+    "lac/beyond_close": told(1, invoked_ns=200, completed_ns=210),
+    "metadata/illegal_move": metadata(2, 1),
+}
+
+
+@pytest.mark.parametrize("name", AFTER_CLOSE)
+def test_a_close_of_damaged_metadata_may_have_been_undone(name) -> None:
+    history = [created(), closed(0, 1, latest_ns=100), AFTER_CLOSE[name]]
+    damaged = {"damage": ("ledgers: line 3",)}
+    assert name not in convicted(verdict_on(history, **damaged))
+    assert name in convicted(judged(history, **damaged)) & convicted(verdict_on(history))
 
 
 def test_a_ledger_that_our_fault_removed_is_an_explained_loss() -> None:
