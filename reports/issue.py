@@ -121,7 +121,7 @@ def _pages(run: RunTree) -> Iterator[tuple[str, str]]:
 
 def _findings(mode: StoredMode) -> dict[str, object]:
     """The first findings of the most serious one's ledger, and how many more there are."""
-    names = mode.tables.ledgers
+    names = mode.ledgers
     shown = [one for one in mode.findings if one.ledger == mode.findings[0].ledger][:MOST_FINDINGS]
     more = len(mode.findings) - len(shown)
     return {
@@ -135,8 +135,8 @@ def _steps(mode: StoredMode) -> dict[str, object]:
     done: list[StepLine] = [
         one for one in read_lines(mode.folder.steps).records if one.get("text") and "began_ns" in one
     ]
-    own = mode.tables.round_of(mode.findings[0].ledger) if mode.findings else None
-    first_ns = own[0] if own else mode.tables.began_ns
+    own = mode.round_of(mode.findings[0].ledger) if mode.findings else None
+    first_ns = own[0] if own else mode.began_ns
     shown = [one for one in done if own is None or own[0] <= one["began_ns"] <= own[1]]
     return {
         "round": shown[-1].get("round") if own and shown else None,
@@ -149,7 +149,7 @@ def _steps(mode: StoredMode) -> dict[str, object]:
 
 
 def _moments(proof: Proof, mode: StoredMode) -> Iterator[str]:
-    for place, line in enumerate(format_moments(proof.moments, mode.tables.began_ns)):
+    for place, line in enumerate(format_moments(proof.moments, mode.began_ns)):
         if place in proof.gaps:
             yield f"  ({proof.gaps[place]:,} left out)"
         yield line

@@ -2,7 +2,7 @@
 
 Paths below the run's folder become ``RUN/...``, all other absolute paths ``PATH``. Loopback addresses
 stay, because the run assigned them. Works on any text, line by line, with two special cases:
-``run.json`` (:func:`without_host`), and ``data`` in JSON, which may be text in base64, such as bookies'
+``run.json`` (:func:`redacted_run`), and ``data`` in JSON, which may be text in base64, such as bookies'
 cookies in ZooKeeper's transactions.
 """
 
@@ -52,26 +52,6 @@ class Redactor:
     names: Mapping[str, str]
     tops: tuple[str, ...]
 
-    @classmethod
-    def of(cls, paths: Iterable[str], texts: Iterable[str], known: Iterable[str]) -> Redactor:
-        """Learn from the run's own folders (where it was recorded, where it is now) and from its texts.
-
-        ``known`` are names of the run's own processes, which stay even if a host or user has the same name.
-        """
-        recorded = tuple(
-            sorted({one.rstrip("/") for one in paths if one.startswith("/")}, key=len, reverse=True)
-        )
-        keep = _COMMON | set(known)
-        names = dict(_own_names())
-        for text in texts:
-            names |= {name: HOST if what == "host" else USER for what, name in _OWNER.findall(text)}
-        tops = {Path(one).parts[1] for one in (*recorded, str(Path.cwd()), str(Path.home())) if len(one) > 1}
-        return cls(
-            recorded,
-            {name: sign for name, sign in names.items() if name not in keep and len(name) >= _SHORTEST_NAME},
-            tuple(sorted({*_TOPS, *tops})),
-        )
-
     def text(self, text: str) -> str:
         """The text without private information; unchanged if there is none."""
         return self._plain(_ENCODED.sub(self._encoded, text))
@@ -96,14 +76,12 @@ class Redactor:
         return _COLONS.sub(_address, _IPV4.sub(ADDRESS, text))
 
 
-def without_host(run: Mapping[str, object]) -> dict[str, object]:
-    """``run.json`` without the description of the machine and the words of the command line."""
-    return {**run, "host": {}, "argv": []}
-
-
 def redacted_run(text: str, redactor: Redactor) -> str:
-    """``run.json`` without private information, in the form of :func:`evidence.folder.write_json`."""
-    tree = without_host(json.loads(text))
+    """``run.json`` without private information, in the form of :func:`evidence.folder.write_json`.
+
+    The description of the machine and the words of the command line are left out.
+    """
+    tree = {**json.loads(text), "host": {}, "argv": []}
     return redactor.text(json.dumps(tree, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
@@ -126,15 +104,25 @@ def _own_names() -> Iterable[tuple[str, str]]:
 
 
 def redactor_for(found: FoundRun) -> Redactor:
-    """The redactor of a run, which learns from the run's folder, its place of recording and its logs."""
-    paths = [str(found.path), str(found.path.resolve())]
-    known: set[str] = set()
-    texts = []
+    """The redactor of a run, which learns from the run's folder, its place of recording and its logs.
+
+    Names of the run's own processes stay even if a host or user has the same name.
+    """
+    paths = {str(found.path), str(found.path.resolve())}
+    kept, names = set(_COMMON), dict(_own_names())
     for folder in found.modes:
-        known |= set(folder.run()["versions"])
-        paths += _RECORDED.findall(folder.end_json.read_text()) if folder.end_json.is_file() else []
-        texts += [_beginning(log) for log in folder.servers.glob("*/boot-1.log")]
-    return Redactor.of(paths, texts, known)
+        kept |= set(folder.run()["versions"])
+        paths |= set(_RECORDED.findall(folder.end_json.read_text()) if folder.end_json.is_file() else ())
+        for log in folder.servers.glob("*/boot-1.log"):
+            owners = _OWNER.findall(_beginning(log))
+            names |= {name: HOST if what == "host" else USER for what, name in owners}
+    recorded = sorted({one.rstrip("/") for one in paths if one.startswith("/")}, key=len, reverse=True)
+    tops = {Path(one).parts[1] for one in (*recorded, str(Path.cwd()), str(Path.home())) if len(one) > 1}
+    return Redactor(
+        tuple(recorded),
+        {name: sign for name, sign in names.items() if name not in kept and len(name) >= _SHORTEST_NAME},
+        tuple(sorted({*_TOPS, *tops})),
+    )
 
 
 def _beginning(log: Path) -> str:

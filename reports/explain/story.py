@@ -126,7 +126,8 @@ def _of_entry(
     fences = pc.field("kind") == Message.FENCING_LAC_READ
     decided = pc.field("kind").isin(DECIDING) & pc.field("entry").isin(_ends_below(entry, versions))
     frames = tables.rows(FrameRow, of_entry | (of_ledger & (fences | decided)))
-    looks = [row for row in frames if _looks_afterwards(row, tables)]
+    observer = tables.run["clients"].get(OBSERVER)  # its own requests have separate lines
+    looks = [row for row in frames if row["source"] == observer and row["kind"] == Message.READ]
     moments = [
         *ledger_moments(operations, names),
         *entry_moments(operations, names, entry),
@@ -158,9 +159,3 @@ def _ends_below(entry: int, versions: Sequence[LedgerRow]) -> list[int]:
             if row["state"] == LedgerState.CLOSED and row["last_entry"] < entry
         }
     )
-
-
-def _looks_afterwards(row: FrameRow, tables: Tables) -> bool:
-    """Whether a frame belongs to the observer's own requests, which have separate lines."""
-    observer = tables.run["clients"].get(OBSERVER)
-    return row["source"] == observer and row["kind"] == Message.READ

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
+from operator import itemgetter
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,6 +28,7 @@ _MOST_LINES = 120
 _SHORTEST_STRETCH = 4
 """More frames of recovery than this are summarised by ranges of entries."""
 
+_stream = itemgetter("source", "bookie", "boot", "kind", "way")
 Count = Mapping[str, int]
 """A number of frames (``count_all``) by all that a summary tells apart."""
 
@@ -48,10 +50,6 @@ def deciding_moments(rows: Sequence[FrameRow], names: Names) -> Iterator[Moment]
                 yield from frame_moments(stretch, names, None)
             else:
                 yield _as_one(stretch, names)
-
-
-def _stream(row: FrameRow) -> tuple[int, ...]:
-    return row["source"], row["bookie"], row["boot"], row["kind"], row["way"]
 
 
 def _text(row: FrameRow, names: Names) -> str:
@@ -95,14 +93,13 @@ def traffic(frames: pa.Table, names: Names) -> Iterator[str]:
     if not frames.num_rows:
         return
     yield "  messages: sent; then what the bookie answered"
-    groups = [(key, list(rows)) for key, rows in groupby(_counted(frames), key=_link_and_kind)]
+    groups = [
+        (key, list(rows))
+        for key, rows in groupby(_counted(frames), key=itemgetter("source", "bookie", "kind"))
+    ]
     width = max(len(_link(source, bookie, names)) for (source, bookie, _), _ in groups)
     for (source, bookie, kind), rows in groups:
         yield f"    {_link(source, bookie, names):{width}}  {kind_text(kind):23}  {_sums(rows, names)}"
-
-
-def _link_and_kind(row: Count) -> tuple[int, int, int]:
-    return row["source"], row["bookie"], row["kind"]
 
 
 def _link(source: int, bookie: int, names: Names) -> str:
@@ -117,7 +114,7 @@ def _counted(frames: pa.Table) -> list[Count]:
     table = frames.select(keys).append_column("acts", acts).append_column("lost", lost)
     keys += ["acts", "lost"]
     rows = table.group_by(keys).aggregate([([], "count_all")]).to_pylist()
-    return sorted(rows, key=lambda row: tuple(row[key] for key in keys))
+    return sorted(rows, key=itemgetter(*keys))
 
 
 def _sums(rows: list[Count], names: Names) -> str:

@@ -18,7 +18,7 @@ Counts = Mapping[tuple[int, int], Mapping[int, int]]
 
 def census(mode: StoredMode) -> dict[str, object]:
     """What ``templates/census.html`` shows; no rows where no bookie was asked."""
-    table = mode.tables.table("census", columns=["ledger", "pass_number", "bookie", "holding"])
+    table = mode.table("census", columns=["ledger", "pass_number", "bookie", "holding"])
     if not table.num_rows:
         return {"rows": []}
     last = pc.max(table["pass_number"]).as_py()

@@ -9,13 +9,12 @@ so that a valid run shows how it kept its promise. The moments are taken from
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
 from evidence.codes import Kind, Outcome
-from evidence.findings import Finding
 from protocol.addresses import OBSERVER
 from reports.explain.moments import Moment, joined
 from reports.explain.story import story_of
@@ -46,12 +45,12 @@ def proof_of(mode: StoredMode) -> Proof | None:
     if chosen is None:
         return None
     ledger, entry, why = chosen
-    story = story_of(mode.tables, ledger, entry)
-    moments = _with_part(joined(story.moments), set(mode.run["bookies"]))
+    story = story_of(mode, ledger, entry)
+    moments = _with_part(joined(story.moments), frozenset(mode.run["bookies"]))
     if not moments:
         return None
     moments, gaps = shortened(moments, MOST_MOMENTS)
-    subject = mode.ledger_name(ledger) if mode.tables.ledgers.get(ledger) else str(ledger)
+    subject = mode.ledger_name(ledger) if mode.ledgers.get(ledger) else str(ledger)
     named = subject if entry is None else f"{subject}:{entry}"
     return Proof(story.title, named, why, _lanes(moments, mode), moments, gaps)
 
@@ -93,31 +92,26 @@ def lanes_in(moment: Moment) -> list[str]:
 
 
 def _chosen(mode: StoredMode) -> tuple[int, int | None, str] | None:
-    findings = sorted(mode.findings, key=_tells_least)
-    for finding in findings:
+    # A finding that names no entry comes last, because only an entry has known holders.
+    for finding in sorted(mode.findings, key=lambda one: one.ledger < 0 or one.first_entry < 0):
         if finding.ledger >= 0:
             entry = finding.first_entry if finding.first_entry >= 0 else None
             return finding.ledger, entry, f"{finding.property}: {finding.kind.replace('_', ' ')}"
     return _kept(mode)
 
 
-def _tells_least(finding: Finding) -> bool:
-    """Whether a finding names no entry; such findings come last, because only an entry has known holders."""
-    return finding.ledger < 0 or finding.first_entry < 0
-
-
 def _kept(mode: StoredMode) -> tuple[int, int, str] | None:
     acked = (pc.field("kind") == Kind.ADD) & (pc.field("outcome") == Outcome.OK)
-    table = mode.tables.table("operations", acked, columns=["ledger", "entry"])
+    table = mode.table("operations", acked, columns=["ledger", "entry"])
     if not table.num_rows:
         return None
-    named = [ledger for ledger in mode.tables.ledgers if pc.any(pc.equal(table["ledger"], ledger)).as_py()]
+    named = [ledger for ledger in mode.ledgers if pc.any(pc.equal(table["ledger"], ledger)).as_py()]
     ledger = named[0] if named else pc.min(table["ledger"]).as_py()
     entry = pc.max(table.filter(pc.equal(table["ledger"], ledger))["entry"]).as_py()
     return ledger, entry, "no finding; the last entry of its first ledger that was acknowledged"
 
 
-def _with_part(moments: Sequence[Moment], bookies: Collection[str]) -> list[Moment]:
+def _with_part(moments: Sequence[Moment], bookies: frozenset[str]) -> list[Moment]:
     """Without the observer's own doings, earlier census passes, and what hit others or happened before."""
     last_pass = max((_pass(one) for one in moments), default=0)
     own = [
@@ -125,15 +119,16 @@ def _with_part(moments: Sequence[Moment], bookies: Collection[str]) -> list[Mome
         for one in moments
         if lane_of(one.who) != OBSERVER and OBSERVER not in one.to and _pass(one) in (0, last_pass)
     ]
-    acts = [one for one in own if one.who != NEMESIS and not _is_life(one)]
+    acts = [one for one in own if one.who != NEMESIS and not re.match(r"begins$|ends with ", one.what)]
     taking_part = {lane for one in acts for lane in lanes_in(one)} | {
         word for one in acts if one.who == METADATA for word in re.findall(r"[\w.-]+", one.what)
     }
     first_ns = min((one.at_ns for one in acts), default=0)
+    # Only bookies among a fault's targets are a reason to leave it out.
     near = [
         one
         for one in own
-        if one in acts or (one.at_ns >= first_ns and taking_part.issuperset(_real(lanes_in(one), bookies)))
+        if one in acts or (one.at_ns >= first_ns and taking_part >= bookies.intersection(lanes_in(one)))
     ]
     return list(without_later_deaths(near))
 
@@ -169,15 +164,6 @@ def _hit(moment: Moment) -> str | None:
 def _pass(moment: Moment) -> int:
     found = re.match(r"census (\d+):", moment.what)
     return int(found.group(1)) if found else 0
-
-
-def _is_life(moment: Moment) -> bool:
-    return moment.what == "begins" or moment.what.startswith("ends with ")
-
-
-def _real(lanes: Sequence[str], bookies: Collection[str]) -> list[str]:
-    """The bookies among a fault's targets; other targets are no reason to leave it out."""
-    return [lane for lane in lanes if lane in bookies]
 
 
 def _lanes(moments: Sequence[Moment], mode: StoredMode) -> list[str]:

@@ -13,8 +13,8 @@ from pathlib import Path
 from checkers.judging.verdict import severity
 from evidence.collected import read_collection
 from evidence.findings import Finding, RunVerdict, Verdict, read_verdict
-from evidence.folder import FoundRun, RunFolder, read_json
-from evidence.shapes import ModeTree, RunTree
+from evidence.folder import FoundRun, read_json
+from evidence.shapes import ModeTree
 from protocol.addresses import OBSERVER
 from protocol.errors import EvidenceError
 from reports.explain.rows import Tables
@@ -25,16 +25,13 @@ SEVERITY = (Verdict.ANOMALY, Verdict.UNKNOWN, Verdict.VALID, Verdict.NOT_JUDGED)
 
 
 @dataclass(frozen=True)
-class StoredMode:
-    """One mode: ``comparison`` is what its run's verdict says of the plan's expectation, empty if nothing."""
+class StoredMode(Tables):
+    """One mode: ``comparison`` is what its run's verdict says of the plan's expectation, empty if nothing.
 
-    folder: RunFolder
+    Its tables are there only when :attr:`lacking` is empty, names of ledgers always.
+    """
+
     comparison: ModeTree
-
-    @cached_property
-    def run(self) -> RunTree:
-        """``run.json``."""
-        return self.folder.run()
 
     @cached_property
     def verdict(self) -> RunVerdict:
@@ -44,11 +41,6 @@ class StoredMode:
         except EvidenceError as error:
             mode = self.folder.mode
             return RunVerdict(self.run["scenario"], mode, Verdict.UNKNOWN, f"not judged: {error}", {})
-
-    @cached_property
-    def tables(self) -> Tables:
-        """The evidence; tables only when :attr:`lacking` is empty, names of ledgers always."""
-        return Tables(self.folder)
 
     @cached_property
     def lacking(self) -> str:
@@ -70,12 +62,12 @@ class StoredMode:
     @cached_property
     def load(self) -> LoadTree:
         """What clients did over time, ready for charts."""
-        operations = self.tables.table("operations", columns=COLUMNS)
-        return load_over_time(operations, self.tables.began_ns, int(self.run["clients"].get(OBSERVER, -1)))
+        operations = self.table("operations", columns=COLUMNS)
+        return load_over_time(operations, self.began_ns, int(self.run["clients"].get(OBSERVER, -1)))
 
     def ledger_name(self, ledger: int) -> str:
         """Its name in the plan, else its number."""
-        return self.tables.ledgers.get(ledger, f"ledger {ledger}")
+        return self.ledgers.get(ledger, f"ledger {ledger}")
 
 
 def stored_modes(found: FoundRun) -> list[StoredMode]:

@@ -39,16 +39,15 @@ def timeline(mode: StoredMode) -> dict[str, object]:
     In a run of several rounds that is the round of the most serious finding: faults of other rounds are
     outside the life of its ledger.
     """
-    tables = mode.tables
-    clock = partial(_seconds, mode.tables.began_ns)
+    clock = partial(_seconds, mode.began_ns)
     steps: list[StepLine] = [one for one in read_lines(mode.folder.steps).records if "began_ns" in one]
-    servers = tables.rows(ServerRow)
+    servers = mode.rows(ServerRow)
     end = mode.folder.end() or {}
     last_s = clock(end.get("closed_ns")) or max((clock(row["latest_ns"]) or 0 for row in servers), default=1)
     flagged = [finding.ledger for finding in mode.findings if finding.ledger >= 0]
-    own_round = tables.round_of(flagged[0]) if flagged else None
-    ledgers = tables.rows(LedgerRow)
-    faults = sorted(tables.rows(FaultRow), key=lambda row: row["planned_ns"])
+    own_round = mode.round_of(flagged[0]) if flagged else None
+    ledgers = mode.rows(LedgerRow)
+    faults = sorted(mode.rows(FaultRow), key=lambda row: row["planned_ns"])
     acted = [clock(steps[0]["began_ns"]) or 0 if steps else 0, last_s]
     return {
         "end": last_s,
@@ -57,7 +56,7 @@ def timeline(mode: StoredMode) -> dict[str, object]:
         "steps": [_step(one, clock) for one in steps[:MOST_STEPS]],
         "faults": [_fault(row, clock) for row in faults[:MOST_FAULTS]],
         "servers": _boots(servers, clock, [*mode.run["bookies"], *mode.run["clients"]]),
-        "ledgers": _lives(ledgers, clock, tables.ledgers, _answers(tables, clock, set(flagged))),
+        "ledgers": _lives(ledgers, clock, mode.ledgers, _answers(mode, clock, set(flagged))),
         "hidden": {
             "steps": max(0, len(steps) - MOST_STEPS),
             "faults": max(0, len(faults) - MOST_FAULTS),

@@ -66,7 +66,7 @@ def _worst(modes: Sequence[StoredMode]) -> StoredMode:
 
 def _mode(mode: StoredMode) -> dict[str, object]:
     """What the template shows of a mode."""
-    name, names, conf = mode.folder.mode, mode.tables.ledgers, mode.run["conf"]
+    name, names, conf = mode.folder.mode, mode.ledgers, mode.run["conf"]
     shown: dict[str, object] = {
         "name": name,
         "about": MODES[name].about if name in MODES else "",
@@ -97,7 +97,7 @@ def _evidence(mode: StoredMode) -> dict[str, object]:
     proof = proof_of(mode)
     return {
         "proof": proof,
-        "diagram": diagram(proof, mode.tables.began_ns) if proof else "",
+        "diagram": diagram(proof, mode.began_ns) if proof else "",
         "totals": [[name, f"{number:,}", *rest] for name, number, *rest in mode.load.get("totals", [])],
         "census": census(mode),
     }

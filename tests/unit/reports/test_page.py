@@ -182,7 +182,7 @@ def test_a_run_of_several_rounds_shows_the_round_of_its_finding(tmp_path: Path) 
             times = {"round": number, "began_ns": BEGAN + began * S, "ended_ns": BEGAN + ended * S}
             file.write(json.dumps(step | times) + "\n")
     (mode,) = stored_modes(found)
-    assert mode.tables.round_of(4) == (BEGAN, BEGAN + 8 * S)
+    assert mode.round_of(4) == (BEGAN, BEGAN + 8 * S)
     assert timeline(mode)["shown"] == [0.0, 8.0]
     text = issue_markdown(found)
     assert "Round 1 of 2" in text
