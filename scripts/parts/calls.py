@@ -13,9 +13,9 @@ import sys
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -24,6 +24,9 @@ from stamp import ROOT
 TIMEOUT_S = 7200
 """For one command that hangs; the longest takes half an hour on an idle machine."""
 _SILENCE_S = 60
+Counts = Counter[str]
+"""How many tests ``passed``, ``failed`` (errors included) and were ``skipped``."""
+_ENDED = {"pass": "passed", "fail": "failed", "skip": "skipped"}
 
 
 class Calls:
@@ -88,27 +91,6 @@ class Calls:
             self._running.discard(process)
 
 
-@dataclass
-class Counts:
-    """How many tests passed, failed (errors included) and were skipped."""
-
-    passed: int = 0
-    failed: int = 0
-    skipped: int = 0
-
-    def add(self, passed: int = 0, failed: int = 0, skipped: int = 0) -> None:
-        """Count these too."""
-        self.passed += passed
-        self.failed += failed
-        self.skipped += skipped
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
-
-    def __str__(self) -> str:
-        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
-
-
 def junit(reports: Iterable[Path], *, newer_than: float = 0) -> Counts:
     """The sum over JUnit files that exist and were written after ``newer_than`` (seconds since 1970)."""
     counts = Counts()
@@ -119,7 +101,8 @@ def junit(reports: Iterable[Path], *, newer_than: float = 0) -> Counts:
         for suite in [root] if root.tag == "testsuite" else root.findall("testsuite"):
             failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
             skipped = int(suite.get("skipped", 0))
-            counts.add(int(suite.get("tests", 0)) - failed - skipped, failed, skipped)
+            passed = int(suite.get("tests", 0)) - failed - skipped
+            counts.update(passed=passed, failed=failed, skipped=skipped)
     return counts
 
 
@@ -131,20 +114,23 @@ def go(log: Path) -> tuple[Counts, str]:
     for line in log.read_text(errors="replace").splitlines():
         event = _event(line)
         key = event.get("Package", event.get("ImportPath", "")), event.get("Test", "")
-        action = event.get("Action")
+        action = event.get("Action", "")
         said[key] = said.get(key, "") + event.get("Output", "")
         if action == "fail":
             failures += said[key]
-        if key[1]:
-            counts.add(int(action == "pass"), int(action == "fail"), int(action == "skip"))
+        if key[1] and action in _ENDED:
+            counts[_ENDED[action]] += 1
     return counts, failures
 
 
 def with_code(counts: Counts, code: int) -> Counts:
     """A command that failed without a failed test (it broke earlier) is one failure more."""
-    if code != 0 and counts.failed == 0:
-        counts.add(failed=1)
-    return counts
+    return counts if code == 0 or counts["failed"] else counts + Counts(failed=1)
+
+
+def counted(counts: Counts) -> str:
+    """``12 passed, 0 failed, 1 skipped``."""
+    return ", ".join(f"{counts[how]} {how}" for how in _ENDED.values())
 
 
 def _event(line: str) -> dict[str, str]:

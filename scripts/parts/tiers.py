@@ -17,10 +17,12 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import calls
 import machine
@@ -68,12 +70,8 @@ class Tier:
 def tiers(*options: str) -> list[Tier]:
     """Every tier in the order of cost; ``options`` are pytest's."""
 
-    def folder(
-        name: str,
-        lacking: Callable[[], Lack | None] = lambda: None,
-        packages: Callable[[], list[machine.Gap]] = list,
-    ) -> Tier:
-        return Tier(name, _pytest(name, *options), lacking, packages)
+    def folder(name: str, *needed: Any) -> Tier:
+        return Tier(name, partial(_pytest, name, options), *needed)
 
     return [
         Tier("check", check),
@@ -172,8 +170,8 @@ def check() -> Counts:
     counts = Counts()
     for argv in commands:
         code = CALLS.run(argv, env=paths if parts[0] in argv else None)
-        counts.add(failed=int(code != 0), passed=int(code == 0))
-        if code != 0:
+        counts["failed" if code else "passed"] += 1
+        if code:
             print(f"failed: {' '.join(argv[:3])}")
     return counts
 
@@ -208,22 +206,19 @@ def proxy() -> Counts:
     return calls.with_code(counts, vet or code)
 
 
-def _pytest(name: str, *options: str) -> Callable[[], Counts]:
-    def execute() -> Counts:
-        report = BUILD / f"pytest-{name}.xml"
-        report.unlink(missing_ok=True)
-        argv = [PYTHON, "-m", "pytest", f"tests/{name}", "-q", "--no-header", f"--junitxml={report}"]
-        argv += ["-p", "tests.progress", "-o", "console_output_style=classic", *options]
-        if name in SPREAD:
-            argv += ["-n", str(WORKERS), "--dist", "loadfile", "--no-loadscope-reorder"]
-        log = BUILD / f"pytest-{name}.log"
-        with log.open("w") as stream:
-            code = CALLS.run(argv, stdout=stream, silent=False)
-        if code != 0:
-            print(log.read_text(errors="replace"), flush=True)
-        return calls.with_code(calls.junit([report]), code)
-
-    return execute
+def _pytest(name: str, options: Sequence[str]) -> Counts:
+    report = BUILD / f"pytest-{name}.xml"
+    report.unlink(missing_ok=True)
+    argv = [PYTHON, "-m", "pytest", f"tests/{name}", "-q", "--no-header", f"--junitxml={report}"]
+    argv += ["-p", "tests.progress", "-o", "console_output_style=classic", *options]
+    if name in SPREAD:
+        argv += ["-n", str(WORKERS), "--dist", "loadfile", "--no-loadscope-reorder"]
+    log = BUILD / f"pytest-{name}.log"
+    with log.open("w") as stream:
+        code = CALLS.run(argv, stdout=stream, silent=False)
+    if code != 0:
+        print(log.read_text(errors="replace"), flush=True)
+    return calls.with_code(calls.junit([report]), code)
 
 
 def _installable(gap: machine.Gap) -> bool:
@@ -244,7 +239,7 @@ def _run_row(row: list[Tier]) -> None:
 def _run(tier: Tier) -> None:
     if tier.lack is not None:
         must = tier.name == "client" and needs.is_ci()  # there the Java tests run or fail
-        tier.counts.add(failed=int(must), skipped=int(not must))
+        tier.counts["failed" if must else "skipped"] += 1
         return
     print(f"== {tier.name} (about {_minutes(EXPECTED_S[tier.name])})", flush=True)
     started = time.monotonic()
@@ -257,13 +252,13 @@ def _summary(ran: list[Tier]) -> int:
     print("\n== summary")
     for tier in ran:
         total += tier.counts
-        word = "FAILED" if tier.counts.failed else "passed"
+        word = "FAILED" if tier.counts["failed"] else "passed"
         if tier.lack is not None:
             print(f"{tier.name:<10} {'skipped' if word == 'passed' else word:<9} {tier.lack.reason}")
         else:
-            print(f"{tier.name:<10} {word:<9} {tier.counts}, {tier.took_s:.1f} s")
-    print(f"tests: {total}", flush=True)
-    return 1 if total.failed else 0
+            print(f"{tier.name:<10} {word:<9} {calls.counted(tier.counts)}, {tier.took_s:.1f} s")
+    print(f"tests: {calls.counted(total)}", flush=True)
+    return 1 if total["failed"] else 0
 
 
 if __name__ == "__main__":
