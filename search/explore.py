@@ -93,14 +93,10 @@ class Found:
     coverage: Coverage = field(default_factory=Coverage)
 
     @property
-    def verdicts(self) -> Counter[str]:
-        """Number of runs by verdict."""
-        return Counter(one.verdict for one in self.ended)
-
-    @property
     def text(self) -> str:
         """``4 runs: 3 valid, 1 anomaly``."""
-        told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(self.verdicts.items()))
+        verdicts = Counter(one.verdict for one in self.ended)
+        told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
         runs = f"{len(self.ended)} run{'' if len(self.ended) == 1 else 's'}"
         return f"{runs}: {told}" if told else runs
 

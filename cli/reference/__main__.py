@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.reference.pages import PAGES, write_pages
+from cli.reference import PAGES, write_pages
 
 if __name__ == "__main__":
     write_pages(PAGES)

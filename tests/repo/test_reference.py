@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.reference.pages import PAGES, text_of, write_pages
+from cli.reference import PAGES, text_of, write_pages
 from harness.verbs import VERBS
 from nemesis.registry import FAULTS
 
