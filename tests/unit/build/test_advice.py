@@ -68,24 +68,30 @@ def test_what_is_no_class_is_refused() -> None:
         advice.strings(b"PK\3\4 and so on")
 
 
-def test_the_getters_name_is_ignored_and_the_key_is_suggested() -> None:
-    assert (
-        "dataIntegrityCheckingEnabled: BookKeeper 4.18.0 does not read this key, it is ignored; "
-        "the key is dataIntegrityChecking" in said({"dataIntegrityCheckingEnabled": "true"})
-    )
+GETTER = {"dataIntegrityCheckingEnabled": "true"}
+UNCHECKED = {"journalWriteData": "false", "ledgerStorageClass": DB_STORAGE, **GETTER}
+WITHOUT_DB_STORAGE = {key: value for key, value in protected().items() if key != "ledgerStorageClass"}
 
 
-def test_the_getters_name_does_not_count_as_protection() -> None:
-    conf = {
-        "journalWriteData": "false",
-        "dataIntegrityCheckingEnabled": "true",
-        "ledgerStorageClass": DB_STORAGE,
-    }
-    assert "without dataIntegrityChecking=true does not protect" in said(conf)
-
-
-def test_a_misspelt_key_gets_the_nearest() -> None:
-    assert "did you mean journalSyncData?" in said({"jurnalSyncData": "true"})
+@pytest.mark.parametrize(
+    ("conf", "text"),
+    [
+        (
+            GETTER,
+            "dataIntegrityCheckingEnabled: BookKeeper 4.18.0 does not read this key, it is ignored; "
+            "the key is dataIntegrityChecking",
+        ),
+        (UNCHECKED, "without dataIntegrityChecking=true does not protect"),
+        ({"jurnalSyncData": "true"}, "did you mean journalSyncData?"),
+        (WITHOUT_DB_STORAGE, "with SortedLedgerStorage does not protect"),
+        (WITHOUT_DB_STORAGE, "exit code 2"),
+        (protected(journalWriteData="true"), "checks nothing after a kill"),
+        ({"journalSyncData": "false"}, "journalSyncData=false: a power failure"),
+        ({"dataIntegrityStampMissingCookies": "true"}, "has no effect without"),
+    ],
+)
+def test_what_is_ignored_or_does_not_protect_is_said(conf: dict[str, str], text: str) -> None:
+    assert text in said(conf)
 
 
 def test_a_key_of_a_later_release_says_where_it_begins() -> None:
@@ -98,29 +104,10 @@ def test_journal_alone_needs_no_word() -> None:
     assert said({"journalWriteData": "true", "flushInterval": "10000"}) == ""
 
 
-def test_checking_needs_db_storage() -> None:
-    conf = protected()
-    del conf["ledgerStorageClass"]
-    assert "with SortedLedgerStorage does not protect" in said(conf)
-    assert "exit code 2" in said(conf)
-
-
-def test_checking_with_the_journal_checks_nothing() -> None:
-    assert "checks nothing after a kill" in said(protected(journalWriteData="true"))
-
-
 def test_protection_leaves_only_the_word_on_force() -> None:
     assert [line.partition(":")[0] for line in configuration_warnings(protected(), "4.18.0")] == [
         "journalWriteData=false"
     ]
-
-
-def test_an_unsynced_journal_is_named() -> None:
-    assert "journalSyncData=false: a power failure" in said({"journalSyncData": "false"})
-
-
-def test_stamping_alone_has_no_effect() -> None:
-    assert "has no effect without" in said({"dataIntegrityStampMissingCookies": "true"})
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -112,31 +112,28 @@ def test_cache_root_follows_its_variables(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert artifacts.cache_root() == tmp_path / "xdg" / "fencepost"
 
 
-class TestMaven:
-    """Parsing of Maven's output; the lines are from Maven 3.8."""
+RELEASE = "org.apache.bookkeeper:bookkeeper:pom:4.17.9"
 
-    def test_no_such_release(self) -> None:
-        line = "[ERROR] Could not find artifact org.apache.bookkeeper:bookkeeper:pom:4.17.9 in central (https://x)"
-        error = maven_repository.failure("4.17.9", line)
-        assert type(error) is UsageError
-        assert "'4.17.9' is not in the Maven repository" in str(error)
 
-    def test_no_such_release_remembered_from_the_last_attempt(self) -> None:
-        line = "[ERROR] org.apache.bookkeeper:bookkeeper:pom:4.17.9 was not found in https://x during a pre"
-        assert type(maven_repository.failure("4.17.9", line)) is UsageError
-
-    def test_offline(self) -> None:
-        line = (
-            "[ERROR] Cannot access central (https://x) in offline mode and the artifact "
-            "org.apache.bookkeeper:bookkeeper:pom:4.16.5 has not been downloaded from it before."
-        )
-        error = maven_repository.failure("4.16.5", line)
-        assert isinstance(error, PrerequisiteError)
-        assert "offline mode" in str(error)
-
-    def test_a_library_that_is_missing_is_no_missing_release(self) -> None:
-        line = "[ERROR] Could not find artifact io.netty:netty-all:jar:4.1 in central (https://x)"
-        assert isinstance(maven_repository.failure("4.18.0", line), PrerequisiteError)
+@pytest.mark.parametrize(
+    ("line", "kind", "text"),
+    [
+        (f"Could not find artifact {RELEASE} in central (https://x)", UsageError, "'4.17.9' is not in"),
+        (f"{RELEASE} was not found in https://x during a pre", UsageError, "not in the Maven repository"),
+        (
+            f"Cannot access central (https://x) in offline mode and the artifact {RELEASE} has not been "
+            "downloaded from it before.",
+            PrerequisiteError,
+            "offline mode",
+        ),
+        ("Could not find artifact io.netty:netty-all:jar:4.1 in central (https://x)", PrerequisiteError, ""),
+    ],
+    ids=["no such release", "remembered from the last attempt", "offline", "a library that is missing"],
+)
+def test_the_lines_of_maven_3_8_are_understood(line: str, kind: type[Exception], text: str) -> None:
+    error = maven_repository.failure("4.17.9", f"[ERROR] {line}")
+    assert type(error) is kind
+    assert text in str(error)
 
 
 def test_the_archive_changes_with_the_jvm(

@@ -135,27 +135,21 @@ def test_what_runs_beside_the_first_anomaly_is_finished_and_nothing_more_begins(
     assert "3 runs: 2 anomaly, 1 valid" in text
 
 
-def test_it_may_go_on(searched: Run) -> None:
-    code, text = searched([Run1, Anomaly, Run1, Run1], keep_going=True)
-    assert code == 4
-    assert "4 runs: 1 anomaly, 3 valid" in text
-
-
-def test_a_known_defect_ends_no_search_and_is_told(searched: Run) -> None:
-    code, text = searched([Known, Run1, Known, Run1])
-    assert (code, text.count("met on the way, known: servers/full_check_early")) == (0, 2)
-    assert "4 runs: 4 valid" in text
-
-
-def test_nothing_found_is_as_expected(searched: Run) -> None:
-    code, text = searched([Run1] * 4)
-    assert (code, text.splitlines()[-1].endswith("exit 0: nothing was found")) == (0, True)
-
-
-def test_a_run_that_ended_early_says_nothing(searched: Run) -> None:
-    code, text = searched([Run1, Broken, Run1, Run1])
-    assert code == 3
-    assert "1 of 4 runs say nothing" in text
+@pytest.mark.parametrize(
+    ("runs", "code", "said"),
+    [
+        ([Run1] * 4, 0, "exit 0: nothing was found\n"),
+        ([Run1, Anomaly, Run1, Run1], 4, "4 runs: 1 anomaly, 3 valid"),
+        ([Known, Run1, Known, Run1], 0, "4 runs: 4 valid"),
+        ([Run1, Broken, Run1, Run1], 3, "1 of 4 runs say nothing"),
+    ],
+)
+def test_a_search_that_goes_on_to_its_end_says_what_it_found(
+    searched: Run, runs: list[type[Ended]], code: int, said: str
+) -> None:
+    found, text = searched(runs, keep_going=Anomaly in runs)
+    assert (found, said in text) == (code, True), text
+    assert text.count("met on the way, known: servers/full_check_early") == runs.count(Known)
 
 
 def test_three_errors_in_sequence_end_it(searched: Run, capsys: pytest.CaptureFixture[str]) -> None:

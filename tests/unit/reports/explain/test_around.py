@@ -1,14 +1,22 @@
-"""The lines about reads, faults, boots and the census around a ledger."""
+"""The lines about reads, faults, boots, disks, metadata and the census around a ledger."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from evidence.codes import NEVER, Flag, Holding, Kind, Outcome
+from evidence.codes import NEVER, Flag, Holding, Kind, Outcome, Place
 from reports.explain.clients import ledger_moments, read_moments
-from reports.explain.cluster import census_moments, fault_moments, faults_during, server_moments
+from reports.explain.cluster import (
+    census_moments,
+    disk_moments,
+    fault_moments,
+    faults_during,
+    metadata_moments,
+    server_moments,
+)
 from reports.explain.rows import Names
+from tests.histories.story import closed, created, metadata, vanished
 
 NAMES = Names.of(
     {"clients": {"writer": 101}, "bookies": {"b1": 1, "b2": 2}}, [{"server": "b1", "boot": 2}], []
@@ -16,25 +24,18 @@ NAMES = Names.of(
 
 
 def operation(seq: int, kind: Kind, **fields: Any) -> dict[str, Any]:
-    usual = {
-        "client": 101,
-        "seq": seq,
-        "handle": 1,
-        "kind": kind,
-        "flags": 0,
-        "outcome": Outcome.OK,
-        "error": 0,
-        "entry": -1,
-        "last": -1,
-        "result": -1,
-        "invoked_ns": 10 * seq,
-        "completed_ns": 10 * seq + 5,
-    }
-    return usual | fields
+    asked = {"client": 101, "seq": seq, "handle": 1, "kind": kind, "flags": 0, "invoked_ns": 10 * seq}
+    ended = {"outcome": Outcome.OK, "error": 0, "completed_ns": 10 * seq + 5}
+    return asked | ended | dict.fromkeys(("entry", "last", "result"), -1) | fields
 
 
 def read(seq: int, first: int, last: int, **fields: Any) -> dict[str, Any]:
     return operation(seq, Kind.READ, entry=first, last=last, **({"result": last - first + 1} | fields))
+
+
+def event(server: str, boot: int, what: str, at_ns: int, **detail: Any) -> dict[str, Any]:
+    row = {"server": server, "boot": boot, "event": what, "detail": json.dumps(detail)}
+    return row | {"earliest_ns": at_ns, "latest_ns": at_ns}
 
 
 def texts(moments: Any) -> list[str]:
@@ -42,12 +43,8 @@ def texts(moments: Any) -> list[str]:
 
 
 def test_reads_that_continue_each_other_are_one_line() -> None:
-    reads = [
-        read(1, 0, 9),
-        read(2, 10, 19),
-        read(3, 10, 19),
-        read(4, 20, 29, outcome=Outcome.UNKNOWN, error=-13),
-    ]
+    reads = [read(1, 0, 9), read(2, 10, 19), read(3, 10, 19)]
+    reads.append(read(4, 20, 29, outcome=Outcome.UNKNOWN, error=-13))
     assert texts(read_moments(reads, NAMES)) == [
         "writer: 2 reads of entries 0..19: ok, 20 delivered",
         "writer: read of entries 10..19: ok, 10 delivered",
@@ -57,11 +54,8 @@ def test_reads_that_continue_each_other_are_one_line() -> None:
 
 
 def test_of_an_entry_only_reads_that_did_not_deliver_it_are_told() -> None:
-    reads = [
-        read(1, 0, 9),
-        read(2, 0, 9, outcome=Outcome.UNKNOWN, result=3, completed_ns=NEVER),
-        read(3, 10, 12),
-    ]
+    unended = read(2, 0, 9, outcome=Outcome.UNKNOWN, result=3, completed_ns=NEVER)
+    reads = [read(1, 0, 9), unended, read(3, 10, 12)]
     assert texts(read_moments(reads, NAMES, 4)) == ["writer: read of entries 0..9: never ended"]
 
 
@@ -84,13 +78,8 @@ def test_an_operation_is_told_with_its_error_and_its_end() -> None:
 def fault(number: int, injected_ns: int, **proof: Any) -> dict[str, Any]:
     times = {"injected_ns": injected_ns, "healed_ns": 90 if proof else NEVER}
     params = json.dumps({"ledger": "main"} if proof else {})
-    return {
-        "fault": number,
-        "kind": "drop",
-        "target": "w-b1",
-        "params": params,
-        "proof": json.dumps(proof),
-    } | times
+    named = {"fault": number, "kind": "drop", "target": "w-b1"}
+    return {**named, **times, "params": params, "proof": json.dumps(proof)}
 
 
 def test_a_fault_is_told_with_what_its_rule_did() -> None:
@@ -113,19 +102,16 @@ def test_a_fault_that_was_healed_before_the_ledger_or_begins_after_it_is_outside
 
 
 def test_boots_and_the_ledgers_limbo_are_told() -> None:
-    def event(name: str, at_ns: int, boot: int = 2, **detail: Any) -> dict[str, Any]:
-        return {"server": "b1", "boot": boot, "event": name, "latest_ns": at_ns, "detail": json.dumps(detail)}
-
     events = [
-        event("started", 1, boot=1),
-        event("exit", 10, boot=1, signal=9, code=None),
-        event("started", 11),
-        event("mark_limbo", 12, ledgerId=7),
-        event("mark_limbo", 12, ledgerId=8),
-        event("answering", 13),
-        event("exit", 14, signal=None, code=143),
-        event("exit", 99, signal=None, code=143),
-        event("exit", 12) | {"server": "zk1"},
+        event("b1", 1, "started", 1),
+        event("b1", 1, "exit", 10, signal=9, code=None),
+        event("b1", 2, "started", 11),
+        event("b1", 2, "mark_limbo", 12, ledgerId=7),
+        event("b1", 2, "mark_limbo", 12, ledgerId=8),
+        event("b1", 2, "answering", 13),
+        event("b1", 2, "exit", 14, signal=None, code=143),
+        event("b1", 2, "exit", 99, signal=None, code=143),
+        event("zk1", 2, "exit", 12),
     ]
     assert texts(server_moments(events, NAMES, 7, first_ns=0, until_ns=20)) == [
         "b1 boot 1: ends with signal 9",
@@ -150,22 +136,77 @@ def test_the_census_is_told_for_each_bookie() -> None:
 
 def test_repair_and_admin_commands_are_told_with_their_ledger_and_target() -> None:
     run = {"clients": {}, "bookies": {"b1": 1}, "others": {"ar1": 221, "admin": 240}}
-
-    def row(server: str, boot: int, event: str, at_ns: int, **detail: Any) -> dict[str, Any]:
-        told = json.dumps(detail)
-        return {"server": server, "boot": boot, "event": event, "latest_ns": at_ns, "detail": told}
-
     rows = [
-        row("zk1", 0, "ledger_marked", 10, ledgerId=7, missing=["b1", "b2"]),
-        row("zk1", 0, "ledger_marked", 11, ledgerId=8, missing=["b1"]),
-        row("zk1", 1, "exit", 12, code=0),
-        row("ar1", 1, "ledger_replicated", 13, ledgerId=7),
-        row("admin", 1, "command", 14, command="decommission", target="b1"),
-        row("admin", 1, "exit", 15, code=255),
+        event("zk1", 0, "ledger_marked", 10, ledgerId=7, missing=["b1", "b2"]),
+        event("zk1", 0, "ledger_marked", 11, ledgerId=8, missing=["b1"]),
+        event("zk1", 1, "exit", 12, code=0),
+        event("ar1", 1, "ledger_replicated", 13, ledgerId=7),
+        event("admin", 1, "command", 14, command="decommission", target="b1"),
+        event("admin", 1, "exit", 15, code=255),
     ]
     assert texts(server_moments(rows, Names.of(run, rows, []), 7, 0, 99)) == [
         "zk1: has the ledger marked as lacking copies of b1, b2",
         "ar1: has made the copies that the ledger lacked",
         "admin: runs decommission b1",
         "admin: ends with exit code 255",
+    ]
+
+
+def span(bookie: int, boot: int, first: int, last: int, place: Place = Place.INDEX) -> dict[str, Any]:
+    return {"bookie": bookie, "boot": boot, "entry": first, "last": last, "place": int(place)}
+
+
+def of_disks(servers: Any, holdings: Any, entry: int | None, until_ns: int = 99) -> list[Any]:
+    found = disk_moments(servers, holdings, NAMES, entry, until_ns)
+    return [(one.at_ns, one.subject, one.what) for one in found]
+
+
+READ = [event("b1", 1, "disk_read", 10), event("b1", 2, "disk_read", 20), event("b2", 1, "disk_read", 30)]
+HELD = [span(1, 1, 0, 4), span(1, 2, 0, 9), span(1, 2, 4, 12, Place.JOURNAL)]
+
+
+def test_an_unclean_death_has_a_line_that_says_whether_the_disk_held_an_entry() -> None:
+    assert of_disks(READ, HELD, 4) == [
+        (10, "b1 boot 1", "its disk held it (index)"),
+        (20, "b1 boot 2", "its disk held it (index and journal)"),
+        (30, "b2", "its disk did not hold it"),
+    ]
+    assert of_disks(READ, HELD, 12)[:2] == [
+        (10, "b1 boot 1", "its disk did not hold it"),
+        (20, "b1 boot 2", "its disk held it (journal)"),
+    ]
+
+
+def test_an_unclean_death_has_a_line_that_says_what_the_disk_held_of_a_ledger() -> None:
+    assert [what for _, _, what in of_disks(READ, HELD, None)] == [
+        "its disk held 5 entries in the index",
+        "its disk held 10 entries in the index and 9 entries in the journal",
+        "its disk held nothing of it",
+    ]
+
+
+def test_a_disk_that_could_not_be_read_says_why_at_its_death() -> None:
+    servers = [event("b2", 1, "exit", 44, signal=9), event("b2", 1, "disk_unreadable", 0, why="no index")]
+    assert of_disks(servers, [], 4) == [(44, "b2", "what its disk held is not known: no index")]
+
+
+def test_disks_that_were_copied_before_or_after_the_story_are_left_out() -> None:
+    assert [at for at, _, _ in of_disks(READ, HELD, 4, until_ns=20)] == [10, 20]
+    later = disk_moments(READ, HELD, NAMES, 4, 99, first_ns=11)
+    assert [one.at_ns for one in later] == [20, 30]
+
+
+def of_metadata(*parts: tuple[str, dict[str, object]], entry: int | None = None) -> list[str]:
+    return [moment.what for moment in metadata_moments([row for _, row in parts], entry)]
+
+
+def test_each_version_is_told_and_one_that_a_fault_put_back_as_such() -> None:
+    assert of_metadata(created(), closed(3), vanished(2), entry=5) == [
+        "version 0: OPEN (from 0: b1:3181 b2:3181 b3:3181)",
+        "version 1: CLOSED at 3, below this entry (from 0: b1:3181 b2:3181 b3:3181)",
+        "version 2: deleted (from 0: b1:3181 b2:3181 b3:3181)",
+    ]
+    assert of_metadata(created(put_back=True), metadata(1, 0, put_back=True, fragments={})) == [
+        "put back by a fault to version 0: OPEN (from 0: b1:3181 b2:3181 b3:3181)",
+        "put back by a fault: there is none",
     ]

@@ -34,23 +34,10 @@ NAMES = Names.of(RUN, SERVERS, FAULTS)
 
 
 def request(**fields: Any) -> dict[str, Any]:
-    usual = {
-        "seq": 1,
-        "source": 101,
-        "bookie": 1,
-        "boot": 1,
-        "way": Direction.REQUEST,
-        "kind": Message.ADD,
-        "flags": 0,
-        "status": Status.NONE,
-        "delivered": Status.NONE,
-        "lac": 6,
-        "rule": 0,
-        "entry": 7,
-        "received_ns": 1000,
-        "forwarded_ns": 1010,
-    }
-    return usual | fields
+    between = {"seq": 1, "source": 101, "bookie": 1, "boot": 1, "way": Direction.REQUEST, "entry": 7}
+    passed_on = {"lac": 6, "flags": 0, "rule": 0, "received_ns": 1000, "forwarded_ns": 1010}
+    unanswered = {"status": Status.NONE, "delivered": Status.NONE}
+    return {**between, "kind": Message.ADD, **passed_on, **unanswered, **fields}
 
 
 def answer(**fields: Any) -> dict[str, Any]:
