@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from evidence.codes import NEVER, Direction, Holding, Kind, Message, Outcome, Status
 from evidence.collected import Collection, write_collection
+from evidence.findings import Finding, Judgement, RunVerdict, Verdict
 from evidence.folder import FoundRun, RunFolder, modes_of, write_json
 from evidence.schemas import TABLES
 from tests.stored_tables import write_tables
@@ -115,7 +116,7 @@ def _mode(
     }
     rows = write_tables(folder.tables, tables, 4)
     write_collection(folder.tables, Collection(4, rows, ()))
-    write_json(folder.verdict_json, _verdict(scenario, folder.mode, entries, hostile, lost=lost))
+    write_json(folder.verdict_json, _verdict(scenario, folder.mode, entries, hostile, lost=lost).as_json())
     folder.write_end({"complete": True, "closed_ns": BEGAN + 9 * S})
 
 
@@ -123,35 +124,20 @@ def _headline(mode: str, entries: int) -> str:
     return f"{int(mode == 'unprotected')} of {entries:,} acknowledged entries lost"
 
 
-def _verdict(scenario: str, mode: str, entries: int, hostile: str, *, lost: bool) -> dict[str, Any]:
-    finding = {
-        "property": "durability",
-        "kind": "lost",
-        "ledger": 4,
-        "first_entry": entries - 1,
-        "last_entry": entries - 1,
-        "count": 1,
-        "loss": "unexplained",
-        "text": f"lost{hostile}",
-        "proof": [f"writer got ok for entry {entries - 1}{hostile}"],
-    }
-    judgement = {
-        "property": "durability",
-        "verdict": "anomaly" if lost else "valid",
-        "needed": "a census",
-        "seen": {"acknowledged": entries},
-        "counts": {"lost": int(lost)},
-        "findings": [finding] if lost else [],
-        "notes": [f"a note{hostile}"],
-    }
-    return {
-        "scenario": scenario,
-        "mode": mode,
-        "verdict": "anomaly" if lost else "valid",
-        "headline": _headline(mode, entries),
-        "damage": [],
-        "judgements": {"durability": judgement},
-    }
+def _verdict(scenario: str, mode: str, entries: int, hostile: str, *, lost: bool) -> RunVerdict:
+    last, proof = entries - 1, [f"writer got ok for entry {entries - 1}{hostile}"]
+    loss = Finding("durability", "lost", 4, last, last, 1, "unexplained", f"lost{hostile}", proof)
+    told = Verdict.ANOMALY if lost else Verdict.VALID
+    judgement = Judgement(
+        "durability",
+        told,
+        "a census",
+        seen={"acknowledged": entries},
+        counts={"lost": int(lost)},
+        findings=[loss] if lost else [],
+        notes=[f"a note{hostile}"],
+    )
+    return RunVerdict(scenario, mode, told, _headline(mode, entries), {"durability": judgement})
 
 
 def _table(name: str, rows: list[dict[str, Any]]) -> pa.Table:
