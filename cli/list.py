@@ -75,44 +75,52 @@ def _measured() -> dict[tuple[str, str, str], int]:
     }
 
 
-def _faults(_: Path) -> Iterator[str]:
+def _faults() -> Iterator[tuple[str, str]]:
     from harness.vocabulary import words
     from nemesis.registry import FAULTS
 
     words()
-    rows = []
     for name, fault in sorted(FAULTS.items()):
         reason = fault.unavailable_reason()
         here = f" (not on this machine: {reason})" if reason else ""
-        rows.append((name, f"{fault.about} ({', '.join(_keys(fault))}){here}"))
-    yield from _columns(rows)
+        yield name, f"{fault.about} ({', '.join(_keys(fault))}){here}"
 
 
-def _workloads(_: Path) -> Iterator[str]:
+def _workloads() -> Iterator[tuple[str, str]]:
     from harness.vocabulary import words
     from workloads.registry import WORKLOADS
 
     words()
-    yield from _columns(
-        (name, f"{workload.about} ({', '.join(_keys(workload))})")
-        for name, workload in sorted(WORKLOADS.items())
-    )
+    for name, workload in sorted(WORKLOADS.items()):
+        yield name, f"{workload.about} ({', '.join(_keys(workload))})"
 
 
-def _admin(_: Path) -> Iterator[str]:
+def _admin() -> Iterator[tuple[str, str]]:
     from protocol.shell import COMMANDS
 
     down = {True: " (target, which must be down)", False: " (target)"}
-    yield from _columns(
-        (name, command.about + (down[command.needs == "down"] if command.targeted else ""))
-        for name, command in sorted(COMMANDS.items())
-    )
+    for name, command in sorted(COMMANDS.items()):
+        yield name, command.about + (down[command.needs == "down"] if command.targeted else "")
 
 
-def _modes(_: Path) -> Iterator[str]:
+def _modes() -> Iterator[tuple[str, str]]:
     from protocol.modes import MODES
 
-    yield from _columns((mode.name, mode.about) for mode in MODES.values())
+    yield from ((mode.name, mode.about) for mode in MODES.values())
+
+
+def _defects() -> Iterator[tuple[str, str]]:
+    from plans.defects import defects
+
+    for name, one in defects().items():
+        yield name, f"{one.title} ({', '.join(one.processes)}; {one.releases})"
+
+
+def _cures() -> Iterator[tuple[str, str]]:
+    from plans.defects import cures
+
+    for name, one in cures().items():
+        yield name, f"{one.title} ({', '.join(one.findings)}; {one.releases})"
 
 
 def _versions(_: Path) -> Iterator[str]:
@@ -121,22 +129,6 @@ def _versions(_: Path) -> Iterator[str]:
 
     for version in locked_versions():
         yield f"{version}{'  (default)' if version == DEFAULT_VERSION else ''}"
-
-
-def _defects(_: Path) -> Iterator[str]:
-    from plans.defects import defects
-
-    yield from _columns(
-        (name, f"{one.title} ({', '.join(one.processes)}; {one.releases})") for name, one in defects().items()
-    )
-
-
-def _cures(_: Path) -> Iterator[str]:
-    from plans.defects import cures
-
-    yield from _columns(
-        (name, f"{one.title} ({', '.join(one.findings)}; {one.releases})") for name, one in cures().items()
-    )
 
 
 def _runs(results: Path) -> Iterator[str]:
@@ -155,8 +147,6 @@ def _runs(results: Path) -> Iterator[str]:
 
 
 def _schema(_: Path) -> Iterator[str]:
-    import json
-
     from harness.vocabulary import words
     from plans.reading.schema import json_schema
 
@@ -165,13 +155,13 @@ def _schema(_: Path) -> Iterator[str]:
 
 _LISTS: dict[str, Callable[[Path], Iterator[str]]] = {
     "scenarios": _scenarios,
-    "faults": _faults,
-    "workloads": _workloads,
-    "admin": _admin,
-    "modes": _modes,
+    "faults": lambda _: _columns(_faults()),
+    "workloads": lambda _: _columns(_workloads()),
+    "admin": lambda _: _columns(_admin()),
+    "modes": lambda _: _columns(_modes()),
     "versions": _versions,
-    "defects": _defects,
-    "cures": _cures,
+    "defects": lambda _: _columns(_defects()),
+    "cures": lambda _: _columns(_cures()),
     "runs": _runs,
     "schema": _schema,
 }

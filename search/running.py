@@ -56,7 +56,11 @@ class Ended:
     @cached_property
     def known(self) -> frozenset[str]:
         """Those of the kinds that are known defects which any plan may meet in each of the modes."""
-        known = [known_kinds(mode.folder) for mode in self.modes]
+        runs = [mode.folder.run() for mode in self.modes]
+        known = [
+            {f"{defect.property}/{defect.kind}" for defect in standing(run["mode"], run["bookkeeper"])}
+            for run in runs
+        ]
         return self.kinds.intersection(*known) if known else frozenset()
 
     @property
@@ -166,13 +170,6 @@ def kinds(judgements: Iterable[Judgement]) -> frozenset[str]:
         if judgement.verdict is Verdict.ANOMALY and not within_allowance(judgement)
         for finding in judgement.findings
     )
-
-
-def known_kinds(folder: RunFolder) -> frozenset[str]:
-    """Known defects that any plan of a run's mode and release may meet."""
-    facts = folder.run()
-    known = standing(facts["mode"], facts["bookkeeper"])
-    return frozenset(f"{defect.property}/{defect.kind}" for defect in known)
 
 
 def stored_kinds(folder: RunFolder) -> frozenset[str]:

@@ -44,24 +44,18 @@ def frame_moments(rows: Iterable[FrameRow], names: Names, entry: int | None) -> 
     """One line for each frame; those of another entry than ``entry`` name theirs."""
     for row in rows:
         source = names.of_number(row["source"])
-        what = kind_text(row["kind"]) + _which(row, entry)
+        of_entry = f" of entry {row['entry']}" if row["entry"] >= 0 and row["entry"] != entry else ""
+        what = kind_text(row["kind"]) + of_entry
         decides = row["kind"] in DECIDING
         if row["way"] == Direction.REQUEST:
-            text = f"{what}{_lac_sent(row)}{request_fate(row, names)}"
+            lac = f" (LAC {row['lac']})" if row["kind"] in _TELLS_LAC else ""
+            text = f"{what}{lac}{request_fate(row, names)}"
             bookie = names.of_number(row["bookie"])
             yield Moment(row["received_ns"], row["seq"], source, text, bookie, join=True, decides=decides)
         else:
             text = f"{what}: {answer_text(row, names)}"
             boot = names.boot(row["bookie"], row["boot"])
             yield Moment(row["received_ns"], row["seq"], boot, text, source, decides=decides)
-
-
-def _which(row: FrameRow, entry: int | None) -> str:
-    return f" of entry {row['entry']}" if row["entry"] >= 0 and row["entry"] != entry else ""
-
-
-def _lac_sent(row: FrameRow) -> str:
-    return f" (LAC {row['lac']})" if row["kind"] in _TELLS_LAC else ""
 
 
 def request_fate(row: FrameRow, names: Names) -> str:

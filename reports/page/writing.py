@@ -41,6 +41,8 @@ def page(modes: Sequence[StoredMode]) -> str:
     """The whole document of a run's modes."""
     run = modes[0].run
     source = run["plan"].get("source") or {}
+    # A mode that is not as expected is shown first, then the most serious verdict.
+    first = min(modes, key=lambda one: (one.comparison.get("met", True), SEVERITY.index(one.verdict.verdict)))
     return document(
         "report.html",
         run["scenario"],
@@ -51,16 +53,11 @@ def page(modes: Sequence[StoredMode]) -> str:
         seeded=[f"{mode.folder.mode}: {line}" for mode in modes for line in seeded_lines(mode.folder)],
         modes=[_mode(mode) for mode in modes],
         repeat=repeat_command([mode.run for mode in modes]),
-        charts={mode.folder.mode: _charts(mode) for mode in modes},
-        first=_worst(modes).folder.mode,
-    )
-
-
-def _worst(modes: Sequence[StoredMode]) -> StoredMode:
-    """The mode to be shown first: not as expected, then the most serious verdict."""
-    return min(
-        modes,
-        key=lambda one: (one.comparison.get("met", True), SEVERITY.index(one.verdict.verdict)),
+        charts={
+            mode.folder.mode: None if mode.lacking else {"lanes": timeline(mode), "load": mode.load}
+            for mode in modes
+        },
+        first=first.folder.mode,
     )
 
 
@@ -142,7 +139,3 @@ def _facts(run: RunTree) -> list[tuple[str, object]]:
         ("clients", ", ".join(run["clients"])),
         ("commit of Fencepost", f"{run['commit'][:12]}{' with changes' if run['dirty'] else ''}"),
     ]
-
-
-def _charts(mode: StoredMode) -> dict[str, object] | None:
-    return None if mode.lacking else {"lanes": timeline(mode), "load": mode.load}
