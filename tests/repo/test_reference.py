@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import click
 import pytest
 
+from cli.main import fencepost
 from cli.reference import PAGES, text_of, write_pages
 from harness.verbs import VERBS
 from nemesis.registry import FAULTS
@@ -17,6 +19,14 @@ def test_a_generated_page_is_up_to_date(root: Path, name: str) -> None:
 def test_the_command_line_has_every_verb(root: Path) -> None:
     text = (root / "docs" / "command-line.md").read_text()
     assert [verb for verb in VERBS if f"\n## {verb}\n" not in text] == []
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_option_has_a_help_text(verb: str) -> None:
+    command = fencepost.get_command(click.Context(fencepost), verb)
+    assert command is not None and command.help
+    options = [one for one in command.params if isinstance(one, click.Option)]
+    assert [one.opts for one in options if not (one.help or "").endswith(".")] == []
 
 
 def test_the_plan_language_has_every_fault_with_its_purpose(root: Path) -> None:

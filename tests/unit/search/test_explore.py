@@ -20,38 +20,15 @@ from search import explore as exploring
 from search.explore import Search, explore
 from search.running import Ended
 from search.status import Status
+from tests.unit.search.simulated import ending
 
 Run = Callable[..., tuple[int, str]]
 
 
-class Run1(Ended):
-    """A run with a given verdict."""
-
-    kinds: frozenset[str] = frozenset()
-    verdict = "valid"
-    headline = "0 of 10 acknowledged entries lost"
-
-
-class Anomaly(Run1):
-    """A run with an anomaly."""
-
-    kinds = frozenset({"durability/lost"})
-    verdict = "anomaly"
-    headline = "10 of 10 acknowledged entries lost"
-
-
-class Known(Run1):
-    """A run with a known defect."""
-
-    kinds = frozenset({"servers/full_check_early"})
-    known = kinds
-
-
-class Broken(Run1):
-    """A run that ended early."""
-
-    verdict = "error"
-    headline = "b1 did not start"
+Run1 = ending("valid", headline="0 of 10 acknowledged entries lost")
+Anomaly = ending("anomaly", "durability/lost", headline="10 of 10 acknowledged entries lost")
+Known = ending("valid", "servers/full_check_early", known=True)
+Broken = ending("error", headline="b1 did not start")
 
 
 def search(**changes: Any) -> Search:

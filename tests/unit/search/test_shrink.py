@@ -27,29 +27,15 @@ from search.replay import Again
 from search.running import NEVER_QUIET, Ended
 from search.shrink import Options, Shrinker, TimeIsUpError, scenario_text
 from search.status import Status
+from tests.unit.search.simulated import ending
 
 KIND = "durability/lost"
 Loses = Callable[[Tree], bool]
 
 
-class Told(Ended):
-    """A run with these kinds of failures."""
-
-    kinds = frozenset({KIND})
-
-
-class ToldOther(Ended):
-    """A run with another kind of failure."""
-
-    kinds = frozenset({"fencing/acked_after_fence"})
-    verdict = "anomaly"
-
-
-class Held(Ended):
-    """A run in which nothing was found."""
-
-    kinds: frozenset[str] = frozenset()
-    verdict = "valid"
+Told = ending("anomaly", KIND)
+ToldOther = ending("anomaly", "fencing/acked_after_fence")
+Held = ending("valid")
 
 
 def found() -> Plan:
