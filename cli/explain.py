@@ -24,7 +24,8 @@ def command(run: str, subject: str, results: Path) -> int:
     from reports.seeded import seeded_lines
 
     matched = re.fullmatch(r"([a-z0-9._-]+)(?::(\d+))?", subject)
-    if not matched:
+    numbers = [part for part in subject.split(":") if part.isdecimal()]
+    if not matched or any(int(number) >= 2**63 for number in numbers):
         raise click.UsageError(f"{subject!r} is not LEDGER or LEDGER:ENTRY, for example main:49")
     entry = int(matched.group(2)) if matched.group(2) else None
     with opened(results, run, tables=True) as found:

@@ -89,3 +89,9 @@ def test_a_run_that_is_not_there_is_an_error_with_the_next_step(tmp_path: Path) 
     assert "fencepost list runs" in done.stderr
     listed = fencepost("list", "runs", "--results", str(tmp_path))
     assert listed.stdout == "" and "no stored run below" in listed.stderr
+
+
+@pytest.mark.parametrize("subject", ["main:", "main:9223372036854775808", "9223372036854775808", "main:x"])
+def test_what_is_no_ledger_and_no_entry_is_refused_with_the_value(subject: str, tmp_path: Path) -> None:
+    done = fencepost("explain", "latest", subject, "--results", str(tmp_path))
+    assert (done.returncode, f"'{subject}' is not LEDGER or LEDGER:ENTRY" in done.stderr) == (2, True)
