@@ -133,15 +133,17 @@ def _versions(_: Path) -> Iterator[str]:
 
 def _runs(results: Path) -> Iterator[str]:
     from evidence.folder import every_run, read_json
+    from protocol.errors import EvidenceError
 
     runs = every_run(results)
     if not runs:
         click.echo(f"no stored run below {results}; --results names another folder", err=True)
     for run in runs:
-        if not (run / "verdict.json").exists():
+        try:
+            tree = read_json(run / "verdict.json")
+        except EvidenceError:
             yield f"{run.relative_to(results)}  not judged to its end: `fencepost check {run}`"
             continue
-        tree = read_json(run / "verdict.json")
         verdicts = ", ".join(f"{mode} {said['verdict']}" for mode, said in sorted(tree["modes"].items()))
         yield f"{run.relative_to(results)}  {'as expected' if tree['met'] else 'NOT as expected'}: {verdicts}"
 

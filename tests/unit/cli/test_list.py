@@ -1,4 +1,4 @@
-"""What `fencepost list scenarios` says of each scenario in one line."""
+"""What `fencepost list` says of each scenario and each stored run in one line."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from cli import list as listing
 from cluster.releases.versions import DEFAULT_VERSION
 from plans.load import scenarios
 from protocol.modes import MODES
+from tests.unit.reports.stored_run import stored_run
 
 
 @pytest.fixture
@@ -57,3 +58,12 @@ def test_a_terminal_gets_lines_of_its_width(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(listing, "sys", SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True)))
     done = CliRunner().invoke(listing.command, ["scenarios"])
     assert max(map(len, done.output.splitlines())) <= 80
+
+
+def test_a_run_whose_verdict_is_damaged_does_not_hide_the_others(tmp_path: Path) -> None:
+    damaged, whole = stored_run(tmp_path, seed=1), stored_run(tmp_path, seed=2)
+    (damaged.path / "verdict.json").write_text("{")
+    done = CliRunner().invoke(listing.command, ["runs", "--results", str(tmp_path)])
+    first, second = done.output.splitlines()
+    assert f"fencepost check {damaged.path}`" in first
+    assert (whole.path.name in second, "as expected" in second) == (True, True)
