@@ -104,10 +104,11 @@ class Corrupt(BookieFault, Tampering):
 
     def _truncate(self, bookie: Bookie) -> Proof:
         """Cut the end of the newest file's written part off."""
-        path = max(self._filled(bookie), key=lambda one: (one.stat().st_mtime_ns, one.name), default=None)
+        sizes = {path: size for path in self._filled(bookie) if (size := len(_written(path)))}
+        path = max(sizes, key=lambda one: (one.stat().st_mtime_ns, one.name), default=None)
         if path is None:
             raise FaultError(f"{self.target} has nothing written in its {self.what}")
-        written = len(_written(path))
+        written = sizes[path]
         cut = self.cut_bytes or max(1, int(written * (self.cut_share or 0)))
         _alone(path)
         with path.open("r+b") as file:

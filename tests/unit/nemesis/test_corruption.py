@@ -83,6 +83,14 @@ def test_of_a_journal_a_share_of_what_was_written_is_cut(disk: Path, active: Act
     assert content(disk)["journal/current/1.txn"] == b"\x01" * 50
 
 
+def test_a_file_that_was_only_prepared_has_no_end_to_lose(disk: Path, active: Active) -> None:
+    """A bookie fills its next journal with zeros before it writes to it."""
+    (disk / "journal/current/2.txn").write_bytes(bytes(100))
+    inject(active, "corrupt", target="b1", what="journal", how="truncate", cut_bytes=10)
+    assert content(disk)["journal/current/1.txn"] == b"\x01" * 90
+    assert content(disk)["journal/current/2.txn"] == bytes(100)
+
+
 def test_an_index_goes_back_whole_and_nothing_else_does(disk: Path, cluster: Any, active: Active) -> None:
     cluster.process("b1").snapshot("before")
     (disk / "ledgers/current/locations/1.sst").unlink()
