@@ -134,14 +134,17 @@ def _lived(history: list[LedgerRow]) -> Iterator[str]:
 def _answers(frames: pa.Table) -> Counter[str]:
     """Answers to recovery's requests, by what they said."""
     counts: Counter[str] = Counter()
-    if not frames.num_rows:
-        return counts
-    grouped = frames.select(["kind", "way", "status"]).group_by(["kind", "way", "status"])
-    for row in grouped.aggregate([([], "count_all")]).to_pylist():
+    for row in _grouped(frames, "kind", "way", "status"):
         name = _answer(row["kind"], row["status"]) if row["way"] == Direction.ANSWER else None
         if name is not None:
             counts[name] += row["count_all"]
     return counts
+
+
+def _grouped(table: pa.Table, *keys: str) -> list[dict[str, int]]:
+    """These columns of the rows, each combination once, with its number as ``count_all``."""
+    rows: list[dict[str, int]] = table.select(keys).group_by(keys).aggregate([([], "count_all")]).to_pylist()
+    return rows
 
 
 def _answer(kind: int, status: int) -> str | None:
@@ -160,8 +163,7 @@ def _answer(kind: int, status: int) -> str | None:
 def _opens(tables: Tables) -> Counter[str]:
     """How opens with recovery and closes ended, by clients other than the observer too."""
     counts: Counter[str] = Counter()
-    table = tables.table("operations").select(["kind", "outcome", "flags"])
-    for row in table.group_by(["kind", "outcome", "flags"]).aggregate([([], "count_all")]).to_pylist():
+    for row in _grouped(tables.table("operations"), "kind", "outcome", "flags"):
         if row["kind"] == Operation.OPEN and row["flags"] & 2:
             ended = "succeeded" if row["outcome"] == Outcome.OK else "did not succeed"
             counts[f"an open with recovery {ended}"] += row["count_all"]

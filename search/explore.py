@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -107,12 +107,18 @@ def explore(search: Search, *, quiet: bool, as_json: bool) -> int:
     found = Found()
     _introduce(search, status)
     search.prepare(0)  # What this machine cannot do at all is said before anything starts.
-    with (
-        _concluding(search, found, status, as_json=as_json),
-        running(search.results, search.parallel, status) as runner,
-    ):
-        _search(search, found, runner, status)
+    try:
+        with running(search.results, search.parallel, status) as runner:
+            _search(search, found, runner, status)
+    except BaseException as error:
+        if found.ended or isinstance(error, KeyboardInterrupt):
+            told = "interrupted" if isinstance(error, KeyboardInterrupt) else "ended early"
+            status.line(f"{told} after {duration(status.took_s)}: {found.text}", style="yellow")
+            code = getattr(error, "exit_code", ExitCode.HARNESS)
+            _conclude(search, found, status, (code, str(error) or told), as_json=as_json)
+        raise
     code, reason = _code(found)
+    _conclude(search, found, status, (code, reason), as_json=as_json)
     if not as_json:
         status.last(f"{found.text} in {duration(status.took_s)}; exit {code}: {reason}")
     return code
@@ -200,21 +206,6 @@ def _shape(plan: Plan) -> str:
     faults = sum(step.name in words().faults for step in every(plan.steps))
     told = plan.about.partition(": ")[2].partition(". ")[0]
     return f"{told}, {faults} faults"
-
-
-@contextmanager
-def _concluding(search: Search, found: Found, status: Status, *, as_json: bool) -> Iterator[None]:
-    """Say what was done however the search ends."""
-    try:
-        yield
-    except BaseException as error:
-        if found.ended or isinstance(error, KeyboardInterrupt):
-            told = "interrupted" if isinstance(error, KeyboardInterrupt) else "ended early"
-            status.line(f"{told} after {duration(status.took_s)}: {found.text}", style="yellow")
-            code = getattr(error, "exit_code", ExitCode.HARNESS)
-            _conclude(search, found, status, (code, str(error) or told), as_json=as_json)
-        raise
-    _conclude(search, found, status, _code(found), as_json=as_json)
 
 
 def _conclude(

@@ -7,8 +7,6 @@ sequential test says whether it still fails, and writes the smallest as a scenar
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
@@ -181,9 +179,13 @@ def shrink(options: Options, *, quiet: bool, as_json: bool) -> int:
         failed, tried = shrinker.measure(first)
         status.line(f"  it fails {rate(failed, tried)}; {_rule(shrinker.test)}")
         status.line(f"  {status.took_s:6.0f} s  {shrinker.runs:3} runs  {_told(first)}")
-        with _written(shrinker, output, confirmed):
+        try:
             _reduce(shrinker)
             _confirm(shrinker, confirmed)
+        finally:  # the smallest plan found is written, however the shrinking ends
+            output.parent.mkdir(parents=True, exist_ok=True)
+            output.write_text(scenario_text(shrinker, confirmed), encoding="utf-8")
+            status.line(f"scenario: {output} ({_told(shrinker.best)})")
     return _conclude(shrinker, output, confirmed, status, as_json=as_json)
 
 
@@ -214,17 +216,6 @@ def _confirm(shrinker: Shrinker, confirmed: list[Ended]) -> None:
         del shrinker.kept[max(1, len(shrinker.kept) - back) :]
         back *= 2
         shrinker.status.line(f"  it did not fail again; back to {_told(shrinker.best)}", style="yellow")
-
-
-@contextmanager
-def _written(shrinker: Shrinker, output: Path, confirmed: list[Ended]) -> Iterator[None]:
-    """Write the smallest plan found, however the shrinking ends."""
-    try:
-        yield
-    finally:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(scenario_text(shrinker, confirmed), encoding="utf-8")
-        shrinker.status.line(f"scenario: {output} ({_told(shrinker.best)})")
 
 
 def scenario_text(shrinker: Shrinker, confirmed: list[Ended]) -> str:
