@@ -1,7 +1,8 @@
 """What tiers of tests need besides the set-up: packages of the system, and whether it then really works.
 
 A probe starts the thing itself once (a container, a browser), because what is installed may still not run:
-an engine starts in containers in which no container does. Installs nothing.
+an engine starts in containers in which no container does. What a tier cannot do without raises
+``PrerequisiteError``. Installs nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 import engine
@@ -22,7 +22,7 @@ import plugin
 
 from cluster import doctor
 from cluster.releases.maven import maven
-from protocol.errors import FencepostError
+from protocol.errors import PrerequisiteError
 
 JDK_MINIMUM = 17
 BROWSER = machine.Gap("Chromium", ("chromium", "fonts-dejavu-core", "libatomic1"))
@@ -37,14 +37,6 @@ with sync_playwright() as playwright:
 """
 
 
-@dataclass(frozen=True)
-class Lack:
-    """Why a tier cannot run, and the command (or a sentence) that would change that."""
-
-    reason: str
-    remedy: str = ""
-
-
 def is_ci() -> bool:
     """Whether this is continuous integration, where the Java tests are never skipped."""
     return os.environ.get("CI") == "true"
@@ -55,15 +47,11 @@ def client_packages() -> list[machine.Gap]:
     return [_jdk()] if is_ci() and not _has_jdk() else []
 
 
-def client_lacking() -> Lack | None:
+def require_client() -> None:
     """The Java tests need a compiler; Maven is fetched where there is none."""
-    if _has_jdk():
-        try:
-            maven()
-        except FencepostError as error:
-            return Lack(str(error), error.remedy)
-        return None
-    return Lack(f"no JDK {JDK_MINIMUM} or newer (javac)", _by_apt(_jdk()))
+    if not _has_jdk():
+        raise PrerequisiteError(f"no JDK {JDK_MINIMUM} or newer (javac)", remedy=_by_apt(_jdk()))
+    maven()
 
 
 def browser_packages() -> list[machine.Gap]:
@@ -71,16 +59,14 @@ def browser_packages() -> list[machine.Gap]:
     return [] if machine.chromium() is not None and _node_lacking() is None else [BROWSER]
 
 
-def browser_lacking() -> Lack | None:
+def require_browser() -> None:
     """Start Chromium once as the tests do."""
     chromium = machine.chromium()
-    remedy = _by_apt(BROWSER)
-    if chromium is None:
-        return Lack("no Chromium on PATH", remedy)
-    if (reason := _node_lacking()) is not None:
-        return Lack(reason, remedy)
-    reason = _failure([sys.executable, "-c", _BROWSER, str(chromium)])
-    return Lack(f"{chromium} does not start: {reason}", remedy) if reason else None
+    reason = _node_lacking() if chromium else "no Chromium on PATH"
+    if not reason and (failure := _failure([sys.executable, "-c", _BROWSER, str(chromium)])):
+        reason = f"{chromium} does not start: {failure}"
+    if reason:
+        raise PrerequisiteError(reason, remedy=_by_apt(BROWSER))
 
 
 def docker_packages() -> list[machine.Gap]:
@@ -94,34 +80,25 @@ def docker_packages() -> list[machine.Gap]:
     return gaps
 
 
-def docker_lacking() -> Lack | None:
+def require_docker() -> None:
     """Start one container, in the engine that answers or in one of our own; bring the compose plugin."""
     unanswered = engine.lacking()
     with ExitStack() as stack:
-        try:
-            if unanswered is not None and (os.geteuid() != 0 or shutil.which("dockerd") is None):
-                return _lack(unanswered)
-            address = stack.enter_context(engine.own_engine()) if unanswered is not None else None
-            if (reason := engine.container_failure(address)) is not None:
-                return Lack(f"the engine answers, and no container starts: {reason}")
-            if plugin.lacking() is not None and plugin.lacking(plugin.FOLDER) is not None:
-                plugin.bring(plugin.FOLDER)
-        except FencepostError as stop:
-            return _lack(str(stop))
-    return None
+        if unanswered is not None and (os.geteuid() != 0 or shutil.which("dockerd") is None):
+            raise PrerequisiteError(unanswered)
+        address = stack.enter_context(engine.own_engine()) if unanswered is not None else None
+        if (reason := engine.container_failure(address)) is not None:
+            raise PrerequisiteError(f"the engine answers, and no container starts: {reason}")
+        if plugin.lacking() is not None and plugin.lacking(plugin.FOLDER) is not None:
+            plugin.bring(plugin.FOLDER)
 
 
-def servers_lacking(*names: str) -> Lack | None:
-    """What ``fencepost doctor`` finds wrong of ``names``."""
+def require_servers(*names: str) -> None:
+    """What ``fencepost doctor`` looks at under ``names``."""
     found = [one for one in doctor.checks() if one.name in names and one.state != "ok"]
-    if not found:
-        return None
-    return Lack("; ".join(f"{one.name}: {one.seen}" for one in found), " ".join(one.remedy for one in found))
-
-
-def _lack(text: str) -> Lack:
-    reason, _, remedy = text.partition("\n")
-    return Lack(reason, " ".join(remedy.split()))
+    if found:
+        seen, remedies = [f"{one.name}: {one.seen}" for one in found], [one.remedy for one in found]
+        raise PrerequisiteError("; ".join(seen), remedy=" ".join(remedies))
 
 
 def _by_apt(gap: machine.Gap) -> str:

@@ -29,7 +29,6 @@ import machine
 import needs
 import steps
 from calls import Counts
-from needs import Lack
 from stamp import BUILD, ROOT
 
 from cluster import doctor
@@ -56,15 +55,16 @@ CALLS = calls.Calls()
 
 @dataclass
 class Tier:
-    """One tier: how to run it, which packages it lacks, and why it cannot run here (None: it can)."""
+    """One tier: how to run it, what it needs, why it cannot run here (empty: it can), and the remedy."""
 
     name: str
     act: Callable[[], Counts]
-    lacking: Callable[[], Lack | None] = lambda: None
+    require: Callable[[], None] = lambda: None
     packages: Callable[[], list[machine.Gap]] = list
     counts: Counts = field(default_factory=Counts)
     took_s: float = 0
-    lack: Lack | None = None
+    lack: str = ""
+    remedy: str = ""
 
 
 def tiers(*options: str) -> list[Tier]:
@@ -77,11 +77,11 @@ def tiers(*options: str) -> list[Tier]:
         Tier("check", check),
         *map(folder, ("unit", "histories", "repo")),
         Tier("proxy", proxy),
-        Tier("client", client, needs.client_lacking, needs.client_packages),
-        folder("spark", lambda: needs.servers_lacking("java", "memory")),
-        folder("live", lambda: needs.servers_lacking("java", "client", "proxy", "addresses", "memory")),
-        folder("docker", needs.docker_lacking, needs.docker_packages),
-        folder("browser", needs.browser_lacking, needs.browser_packages),
+        Tier("client", client, needs.require_client, needs.client_packages),
+        folder("spark", lambda: needs.require_servers("java", "memory")),
+        folder("live", lambda: needs.require_servers("java", "client", "proxy", "addresses", "memory")),
+        folder("docker", needs.require_docker, needs.docker_packages),
+        folder("browser", needs.require_browser, needs.browser_packages),
     ]
 
 
@@ -100,7 +100,7 @@ def main(arguments: list[str]) -> int:
     chosen = [known[name] for name in names] or list(known.values())
     install(chosen)
     for tier in chosen:
-        tier.lack = tier.lacking()
+        look(tier)
     print(table(chosen), flush=True)
     try:
         run(chosen)
@@ -141,18 +141,27 @@ def install(chosen: list[Tier]) -> None:
         print(f"apt-get failed: {str(stop).splitlines()[-1]}", file=sys.stderr)
 
 
+def look(tier: Tier) -> None:
+    """Find out why a tier cannot run here, and what would change that."""
+    try:
+        tier.require()
+    except FencepostError as error:
+        tier.lack, _, more = str(error).partition("\n")
+        tier.remedy = error.remedy or " ".join(more.split())
+
+
 def table(chosen: list[Tier]) -> str:
     """What will run, with the time that it takes, and what will not, with the reason and the remedy."""
-    running = [tier for tier in chosen if tier.lack is None]
+    running = [tier for tier in chosen if not tier.lack]
     aside_s = sum(EXPECTED_S[tier.name] for tier in running if tier.name in ASIDE)
     total_s = max(aside_s, sum(EXPECTED_S[tier.name] for tier in running) - aside_s)
     lines = [f"tiers that run, side by side in about {_minutes(total_s)} on two cores:"]
     lines += [f"  {tier.name:<10} {_minutes(EXPECTED_S[tier.name])}" for tier in running]
-    skipped = [(tier.name, tier.lack) for tier in chosen if tier.lack is not None]
+    skipped = [tier for tier in chosen if tier.lack]
     lines += ["tiers that are skipped:"] if skipped else []
-    for name, lack in skipped:
-        lines.append(f"  {name:<10} {lack.reason}")
-        lines += [f"  {'':<10} {lack.remedy}"] if lack.remedy else []
+    for tier in skipped:
+        lines.append(f"  {tier.name:<10} {tier.lack}")
+        lines += [f"  {'':<10} {tier.remedy}"] if tier.remedy else []
     return "\n".join(lines)
 
 
@@ -237,7 +246,7 @@ def _run_row(row: list[Tier]) -> None:
 
 
 def _run(tier: Tier) -> None:
-    if tier.lack is not None:
+    if tier.lack:
         must = tier.name == "client" and needs.is_ci()  # there the Java tests run or fail
         tier.counts["failed" if must else "skipped"] += 1
         return
@@ -253,8 +262,8 @@ def _summary(ran: list[Tier]) -> int:
     for tier in ran:
         total += tier.counts
         word = "FAILED" if tier.counts["failed"] else "passed"
-        if tier.lack is not None:
-            print(f"{tier.name:<10} {'skipped' if word == 'passed' else word:<9} {tier.lack.reason}")
+        if tier.lack:
+            print(f"{tier.name:<10} {'skipped' if word == 'passed' else word:<9} {tier.lack}")
         else:
             print(f"{tier.name:<10} {word:<9} {calls.counted(tier.counts)}, {tier.took_s:.1f} s")
     print(f"tests: {calls.counted(total)}", flush=True)

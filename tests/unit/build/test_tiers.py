@@ -12,7 +12,6 @@ import pytest
 import steps
 import tiers
 from calls import Counts
-from needs import Lack
 from stamp import ROOT
 
 from protocol.errors import FencepostError, PrerequisiteError
@@ -22,8 +21,16 @@ NFT = machine.Gap("nft", ("nftables",))
 BROWSER = machine.Gap("Chromium", ("chromium", "libatomic1"))
 
 
-def tier(name: str, *packages: machine.Gap, lack: Lack | None = None) -> tiers.Tier:
-    return tiers.Tier(name, lambda: Counts(passed=1), lambda: lack, lambda: list(packages), lack=lack)
+def tier(name: str, *packages: machine.Gap, lack: str = "", remedy: str = "") -> tiers.Tier:
+    act, needed = (lambda: Counts(passed=1)), lambda: list(packages)
+    return tiers.Tier(name, act, packages=needed, lack=lack, remedy=remedy)
+
+
+def lacking(require: Callable[[], None]) -> tiers.Tier:
+    """A tier that has looked for what it needs."""
+    looked = tiers.Tier("any", lambda: Counts(passed=1), require)
+    tiers.look(looked)
+    return looked
 
 
 def test_every_tier_has_its_expected_time() -> None:
@@ -31,14 +38,15 @@ def test_every_tier_has_its_expected_time() -> None:
 
 
 def test_the_table_has_times_reasons_and_remedies() -> None:
-    lack = Lack("no Chromium on PATH", "sudo apt-get install chromium")
-    lines = tiers.table([tier("check"), tier("live"), tier("browser", lack=lack)]).splitlines()
+    remedy = "sudo apt-get install chromium"
+    browser = tier("browser", lack="no Chromium on PATH", remedy=remedy)
+    lines = tiers.table([tier("check"), tier("live"), browser]).splitlines()
     assert [line.split() for line in lines[1:3]] == [
         ["check", f"{tiers.EXPECTED_S['check']}", "s"],
         ["live", f"{tiers.EXPECTED_S['live'] / 60:.0f}", "min"],
     ]
     assert lines[3] == "tiers that are skipped:"
-    assert [line.strip() for line in lines[4:]] == ["browser    no Chromium on PATH", lack.remedy]
+    assert [line.strip() for line in lines[4:]] == ["browser    no Chromium on PATH", remedy]
 
 
 @pytest.fixture
@@ -98,9 +106,9 @@ def test_java_tests_that_cannot_run_fail_in_continuous_integration_only(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ci: str, code: int
 ) -> None:
     monkeypatch.setenv("CI", ci)
-    lacking = tier("client", lack=Lack("no JDK"))
-    tiers._run(lacking)
-    assert tiers._summary([lacking]) == code
+    client = tier("client", lack="no JDK")
+    tiers._run(client)
+    assert tiers._summary([client]) == code
     assert ("FAILED" in capsys.readouterr().out) == bool(code)
 
 
@@ -119,9 +127,8 @@ def test_a_jdk_is_installed_in_continuous_integration_only(
 def test_a_compiler_has_to_be_new_enough(monkeypatch: pytest.MonkeyPatch, said: str, lacks: bool) -> None:
     monkeypatch.setattr(machine, "output", lambda argv: said)
     monkeypatch.setattr(needs, "maven", list)
-    found = needs.client_lacking()
-    assert (found is not None) == lacks
-    assert found is None or "apt-get install" in found.remedy
+    found = lacking(needs.require_client)
+    assert (bool(found.lack), "apt-get install" in found.remedy) == (lacks, lacks)
 
 
 def test_java_tests_without_a_maven_in_reach_are_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +137,8 @@ def test_java_tests_without_a_maven_in_reach_are_skipped(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(machine, "output", lambda argv: "javac 17")
     monkeypatch.setattr(needs, "maven", fail)
-    assert needs.client_lacking() == Lack("no repository answers", "Set FENCEPOST_MAVEN.")
+    found = lacking(needs.require_client)
+    assert (found.lack, found.remedy) == ("no repository answers", "Set FENCEPOST_MAVEN.")
 
 
 def program(path: Path, script: str) -> Path:
@@ -143,9 +151,8 @@ def test_a_browser_that_does_not_start_is_a_reason(monkeypatch: pytest.MonkeyPat
     broken = program(tmp_path / "chromium", "echo 'cannot open shared object file' >&2; exit 127")
     monkeypatch.setattr(machine, "chromium", lambda: broken)
     monkeypatch.setattr(needs, "_node_lacking", lambda: None)
-    found = needs.browser_lacking()
-    assert found is not None
-    assert str(broken) in found.reason
+    found = lacking(needs.require_browser)
+    assert str(broken) in found.lack
     assert "libatomic1" in found.remedy
 
 
@@ -157,9 +164,8 @@ def test_a_node_that_does_not_start_is_a_reason_and_is_repaired_by_packages(
     node = program(tmp_path / "node", "echo 'node: error: libatomic.so.1: cannot open' >&2; exit 127")
     monkeypatch.setattr(_driver, "compute_driver_executable", lambda: (str(node), "cli.js"))
     monkeypatch.setattr(machine, "chromium", lambda: Path("/usr/bin/true"))
-    found = needs.browser_lacking()
-    assert found is not None
-    assert "libatomic.so.1" in found.reason
+    found = lacking(needs.require_browser)
+    assert "libatomic.so.1" in found.lack
     assert needs.browser_packages() == [needs.BROWSER]
 
 
@@ -172,14 +178,13 @@ def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], N
 
 def test_an_engine_in_which_no_container_starts_is_a_reason(docker: Callable[[str], None]) -> None:
     docker("echo 'runc: cgroup: read-only file system' >&2; exit 125")
-    found = needs.docker_lacking()
-    assert found is not None
-    assert "no container starts: runc: cgroup: read-only file system" in found.reason
+    found = lacking(needs.require_docker)
+    assert "no container starts: runc: cgroup: read-only file system" in found.lack
 
 
 def test_an_engine_in_which_a_container_starts_lacks_nothing(docker: Callable[[str], None]) -> None:
     docker("exit 2")  # that of the program in it
-    assert needs.docker_lacking() is None
+    needs.require_docker()
 
 
 FILES = {
