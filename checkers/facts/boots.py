@@ -23,6 +23,8 @@ from protocol.modes import least_loss
 Numbers = TypeVar("Numbers", int, Ints)
 _BOOT_BITS = 16
 _SIGKILL = 9
+_SIGTERM_CODE = 143
+"""A JVM that SIGTERM ended exits with it."""
 _NEEDED = (OBSERVER, PROXY, ZOOKEEPER)
 
 
@@ -33,9 +35,10 @@ class Boot:
     It answered nothing before ``started_ns`` and nothing that was asked after ``ended_ns``.
     ``unclean`` says that it ended otherwise than by an orderly shutdown (SIGKILL, a crash), so
     that what it kept in memory only is gone. A boot that lived to the end of the run is ended by
-    the harness then, in order. ``dying_ns`` is a time before which it did not begin to end, and
-    ``how`` the words for its end. ``least_loss`` is the least that a fault must take to take what it had
-    acknowledged, None where its settings are not known.
+    the harness then, in order. ``dying_ns`` is a time before which no signal ended it, and ``how`` the words
+    for its end; ``by_itself`` says that it exited without one, so that when it began to end is not known.
+    ``least_loss`` is the least that a fault must take to take what it had acknowledged, None where its
+    settings are not known.
     """
 
     bookie: int
@@ -45,6 +48,7 @@ class Boot:
     unclean: bool = False
     dying_ns: int = NEVER
     how: str = ""
+    by_itself: bool = False
     least_loss: Loses | None = None
 
     @property
@@ -78,7 +82,8 @@ def _boot(key: tuple[int, int], at_ns: int, end: Event | None) -> Boot:
     died = unclean(signal=number, code=code)
     how = f"ended with code {code}" if number is None else f"was ended by signal {number}"
     how = "was killed" if number == _SIGKILL else how if died else "was stopped"
-    return Boot(*key, at_ns, end.latest_ns, died, end.earliest_ns, how)
+    by_itself = number is None and code != _SIGTERM_CODE and end.earliest_ns == end.latest_ns
+    return Boot(*key, at_ns, end.latest_ns, died, end.earliest_ns, how, by_itself)
 
 
 def life_of(bookie: Numbers, boot: Numbers) -> Numbers:
@@ -130,9 +135,12 @@ class Health:
                 yield f"{name} was not healed"
 
     def boot(self, bookie: int) -> Boot | None:
-        """The boot of a bookie that lived all the while, or None."""
+        """The boot of a bookie that lived all the while, or None.
+
+        A boot that exited by itself later may have stopped serving before: its process outlives its server.
+        """
         for boot in boots_of(self.run).get(bookie, ()):
-            if boot.started_ns < self.began_ns and boot.dying_ns > self.ended_ns:
+            if boot.started_ns < self.began_ns and boot.dying_ns > self.ended_ns and not boot.by_itself:
                 return boot
         return None
 

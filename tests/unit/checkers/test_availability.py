@@ -179,6 +179,9 @@ DOUBTS = {
     "a bookie was down": {"servers": (*boot(1), *boot(2), *boot(3, stopped=50))},
     "a bookie came up meanwhile": {"servers": (*boot(1), *boot(2), *boot(3, began=105))},
     "a bookie went down meanwhile": {"servers": (*boot(1), *boot(2), *boot(3, stopped=105))},
+    "a bookie ended by itself later": {
+        "servers": (*UP, server(3, 1, "exit", 110, 110, code=1, signal=None)),
+    },
     "a bookie was never seen": {"servers": (*boot(1), *boot(2))},
     "a fault was in force": {"faults": (fault(kind="hold", target="writer-b1", healed_ns=101),)},
     "a fault was never healed": {"faults": (fault(kind="hold", target="writer-b1", healed_ns=NEVER),)},

@@ -48,6 +48,22 @@ def test_how_a_boot_ended(end, unclean, how):
     assert (one.unclean, one.how, one.dying_ns, one.ended_ns) == (unclean, how, 50, 60)
 
 
+@pytest.mark.parametrize(
+    ("end", "by_itself"),
+    [
+        ((60, 60, {"signal": None, "code": 1}), True),
+        ((60, 60, {"signal": None, "code": 0}), True),
+        ((60, 60, {"signal": 9, "code": None}), False),
+        ((50, 60, {"signal": None, "code": 1}), False),
+        ((60, 60, {"signal": None, "code": 143}), False),
+    ],
+)
+def test_a_boot_that_exits_without_a_signal_began_to_end_before(end, by_itself):
+    earliest_ns, latest_ns, how = end
+    (one,) = lives(*boot(1), server(1, 1, "exit", earliest_ns, latest_ns, **how))[1]
+    assert one.by_itself is by_itself
+
+
 def test_a_boot_whose_start_was_not_recorded_is_none():
     assert not lives(server(1, 1, "exit", 50, 60, signal=9, code=None))
 
