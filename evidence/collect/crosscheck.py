@@ -75,7 +75,7 @@ def _may_refuse(step: StepLine, name: str, at_ns: int) -> bool:
     """Whether a step started the process and let its boot end on its own."""
     params = step.get("params") or {}
     allowed = step.get("step") == "start" and params.get("expect", "ready") != "ready"
-    return allowed and params.get("target") == name and step["began_ns"] <= at_ns
+    return allowed and params.get("target") == name and step.get("began_ns", NEVER) <= at_ns
 
 
 def histories_missing(
@@ -106,5 +106,6 @@ def histories_cut(
         name = f"{tables_of(row['server'])}: {row['server']} boot {row['boot']}"
         if row["event"] == "exit" and detail.get("code") == 0 and torn[life]:
             yield f"{name} exited with 0, and {torn[life]} halves of its slots are torn"
-        if row["event"] == RECORDED and slots[life] < int(detail["slots"]):
-            yield f"{name} reported {detail['slots']} slots at its end, its files hold {slots[life]}"
+        said = detail.get("slots")
+        if row["event"] == RECORDED and not (isinstance(said, int) and said <= slots[life]):
+            yield f"{name} reported {said} slots at its end, its files hold {slots[life]}"

@@ -30,6 +30,7 @@ import pyarrow as pa
 from evidence.codes import NEVER
 from evidence.collect.clock import MS, READING_ERROR_NS, WallClock
 from evidence.collect.collected import Collected, collected
+from evidence.collect.znodes import zxid_of
 from evidence.schemas import ChainRow, Fragment, LedgerRow
 from evidence.shapes import Transaction
 from protocol.metadata import LedgerMetadata
@@ -97,7 +98,7 @@ def collect_ledgers(
     numbered after the last version.
     """
     reading = _Reading(clock, _sightings(watched))
-    broken, in_order = list(damage), sorted(lines, key=_zxid)
+    broken, in_order = list(damage), sorted(lines, key=zxid_of)
     for line in in_order:
         try:
             ledger = ledger_of_path(line["path"])
@@ -139,7 +140,7 @@ def _read(reading: _Reading, ledger: int, line: Transaction) -> None:
             **content,
             "ledger": ledger,
             "version": version,
-            "zxid": _zxid(line),
+            "zxid": int(line["zxid"], 16),
             "earliest_ns": min(stamped_ns, latest_ns),
             "latest_ns": latest_ns,
             "put_back": False,
@@ -149,7 +150,7 @@ def _read(reading: _Reading, ledger: int, line: Transaction) -> None:
 
 def _put_back(reading: _Reading, line: Transaction) -> None:
     """Restored content: a row for each changed ledger, as of the content's last transaction."""
-    zxid, upto, at_ns = _zxid(line), int(line["from"], 16), int(line["at_ns"])
+    zxid, upto, at_ns = int(line["zxid"], 16), int(line["from"], 16), int(line["at_ns"])
     reading.exchanged.append((zxid, at_ns))
     before = {row["ledger"]: row for row in reading.rows}
     then = {row["ledger"]: row for row in reading.rows if row["zxid"] <= upto}
@@ -200,21 +201,16 @@ def _falls(in_order: Iterable[Transaction]) -> Iterator[str]:
     """Transactions that are stamped before earlier ones, by more than a conversion may err."""
     top_ms, top = 0, ""
     for line in in_order:
-        time_ms = line.get("time_ms")
+        time_ms, zxid = line.get("time_ms"), str(line.get("zxid"))
         if isinstance(time_ms, int):
             if time_ms * MS < top_ms * MS - READING_ERROR_NS:
-                yield f"transaction {line['zxid']} is stamped {top_ms - time_ms} ms before transaction {top}"
+                yield f"transaction {zxid} is stamped {top_ms - time_ms} ms before transaction {top}"
             if time_ms > top_ms:
-                top_ms, top = time_ms, str(line["zxid"])
+                top_ms, top = time_ms, zxid
 
 
 def _jumps(found: list[str]) -> list[str]:
     return [f"the wall clock jumped: {found[0]} ({len(found)} such)"] if found else []
-
-
-def _zxid(line: Transaction) -> int:
-    text = line.get("zxid")
-    return int(text, 16) if isinstance(text, str) else -1
 
 
 def _sightings(watched: pa.Table) -> dict[int, list[tuple[int, int]]]:

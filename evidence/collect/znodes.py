@@ -70,7 +70,7 @@ def changes(lines: Iterable[Transaction]) -> Iterator[tuple[Transaction, Change]
     A transaction about anything else, or that cannot be read, is left out.
     """
     votes: dict[str, str] = {}
-    for line in sorted(lines, key=_zxid):
+    for line in sorted(lines, key=zxid_of):
         path, op = line.get("path"), str(line.get("op"))
         change = _change(path, op, line, votes) if isinstance(path, str) else None
         if change is not None:
@@ -113,7 +113,8 @@ def _names(line: Transaction) -> list[str]:
     return [name_of_id(name.decode(errors="replace")) for name in _IN_DATA.findall(data)]
 
 
-def _zxid(line: Transaction) -> int:
+def zxid_of(line: Transaction) -> int:
+    """The number of a transaction, -1 where it cannot be read."""
     try:
         return int(str(line.get("zxid")), 16)
     except ValueError:

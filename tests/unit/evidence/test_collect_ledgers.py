@@ -91,6 +91,15 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_kept(line: dict[str, Any])
     assert found.damage[1].startswith("ledgers: transaction 0x5 on /ledgers/00/0000/L0007 cannot be read")
 
 
+@pytest.mark.parametrize(("zxid", "text"), [({"zxid": "1x5"}, "1x5"), ({"zxid": None}, "None")])
+def test_a_transaction_without_a_readable_number_is_named(zxid: dict[str, Any], text: str) -> None:
+    second = txn(5, "set", version=1, data=metadata("OPEN")) | zxid
+    lines = [txn(1, "create", data=metadata("OPEN")), second]
+    found = collect_ledgers(lines, CLOCK, watched())
+    assert found.table.num_rows == 1
+    assert any(f"transaction {text} on /ledgers/00/0000/L0007 cannot be read" in one for one in found.damage)
+
+
 def test_a_version_that_was_seen_and_never_made_is_named() -> None:
     lines = [txn(1, "create", data=metadata("OPEN")), txn(2, "set", version=1, data=metadata("OPEN"))]
     assert collect_ledgers(lines, CLOCK, watched((0, 1), (1, 2), (-1, 3))).damage == ()

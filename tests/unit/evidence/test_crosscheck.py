@@ -94,6 +94,11 @@ def file(boot: int, segment: int = 1, client: str = "writer") -> SegmentFile:
     return SegmentFile(client, boot, segment, Path())
 
 
+def test_a_start_without_a_time_lets_nothing_refuse() -> None:
+    step = {"step": "start", "params": {"target": "b1", "expect": "refuses"}}
+    assert list(ends_unexplained([event(code=1, signal=None)], [], [step]))
+
+
 def test_a_client_that_ended_in_order_left_no_torn_half() -> None:
     found = {file(1): (5, 2), file(2): (5, 1), file(1, client="observer"): (5, 1)}
     rows = [
@@ -122,3 +127,8 @@ def test_a_client_reported_no_more_slots_than_its_files_hold() -> None:
         "operations: writer boot 2 reported 9 slots at its end, its files hold 7"
     ]
     assert list(histories_cut(found, [])) == []
+
+
+def test_a_report_without_a_number_of_slots_is_damage() -> None:
+    said = histories_cut({file(1): (7, 0)}, [event("writer", name="recorded", slot=7)])
+    assert list(said) == ["operations: writer boot 1 reported None slots at its end, its files hold 7"]
