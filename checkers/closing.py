@@ -15,7 +15,7 @@ from typing import NamedTuple
 from checkers.facts.alterations import lives_hidden, put_back_notes
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import HIGHEST_ACKED, HIGHEST_LAC, RELEASED, histories, operations_fact
-from checkers.facts.parts import flagged
+from checkers.facts.parts import acked, delivered, entries_of, flagged
 from checkers.facts.promises import (
     PROMISES,
     Promises,
@@ -94,7 +94,7 @@ class Closing:
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """Promised entries above the lowest close of their ledger; how many others are above its LAC."""
         promised = promised_in(batch, facts)
-        below = promised.above(lowest_ends(facts, promised.ledger))
+        below = _in_time(promised.above(lowest_ends(facts, promised.ledger)), batch, facts)
         beyond_lac = promised.above(facts.at(HIGHEST_LAC, "lac", promised.ledger, missing=-1))
         first, last = beyond_lac.first, beyond_lac.last
         return Found.of(
@@ -109,7 +109,8 @@ class Closing:
         by_lac, beyond_lac = promised_by_lac(facts), found.by_ledger("promised")
         ledgers = sorted({*by_lac.ledgers(), *(row.ledger for row in beyond_lac)})
         still_open = [ledger for ledger in ledgers if _is_open(ledger, metadata, facts)]
-        entries = found.spans("closed_below") | by_lac.above(lowest_ends(facts, by_lac.ledger))
+        told = by_lac.without(set(metadata.put_back))
+        entries = found.spans("closed_below") | told.above(lowest_ends(facts, told.ledger))
         if lives_hidden(run):
             entries = Spans.empty()
         below = list(_closed_below(entries, promises_found(found), facts, run))
@@ -146,6 +147,21 @@ def _is_open(ledger: int, metadata: Histories, facts: LedgerFacts) -> bool:
     return ledger not in metadata.ends and not facts.of(RELEASED, ledger) and not removed
 
 
+def _in_time(below: Spans, batch: Batch, facts: LedgerFacts) -> Spans:
+    """The entries that were promised before a fault put their ledger's metadata back, if one did.
+
+    Who was promised one later knew a ledger that was open again, or another one of that id.
+    """
+    back = {ledger: rows[0].earliest_ns for ledger, rows in facts.once(histories).put_back.items()}
+    if not back:
+        return below
+    early = Spans.empty()
+    for rows in (batch.operations.once(acked), batch.operations.once(delivered)):
+        until_ns = value_at(*by_ledger(back), rows["ledger"], missing=NEVER)
+        early |= entries_of(rows.where(rows["completed_ns"] < until_ns))
+    return below & early
+
+
 def lowest_ends(facts: LedgerFacts, ledger: Ints) -> Ints:
     """For each of these ledgers, the last entry of its lowest close; ``LAST_ENTRY`` where there is none."""
     return value_at(*facts.once(_lowest_ends), ledger, missing=LAST_ENTRY)
@@ -163,7 +179,7 @@ def _lowest_closes(facts: LedgerFacts) -> Mapping[int, Version]:
     metadata, received = facts.once(histories), facts.once(reports)
     released = {row[0]: row[1] for row in facts.of(RELEASED)}
     found: dict[int, Version] = {}
-    for ledger in metadata.closes:
+    for ledger in sorted({close.ledger for close in metadata.all_closes}):
         closes = [version for version in _of_bookkeeper(ledger, metadata) if version.closed]
         if ledger in released:
             by_ns = released[ledger]
@@ -201,7 +217,7 @@ def _two_ends(
     received: Mapping[int, Sequence[Report]], metadata: Histories, run: RunFacts
 ) -> Iterator[Finding]:
     """Ledgers for which metadata and clients have more than one last entry."""
-    for ledger in sorted({*metadata.closes, *received}):
+    for ledger in sorted({*(close.ledger for close in metadata.all_closes), *received}):
         ends: dict[int, str] = {}
         for version in _of_bookkeeper(ledger, metadata):
             if version.closed:

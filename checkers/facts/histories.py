@@ -83,8 +83,9 @@ class Histories:
 
     @cached_property
     def closes(self) -> Mapping[int, Version]:
-        """Ledger -> its last CLOSED version."""
-        return {version.ledger: version for version in self.all_closes}
+        """Ledger -> its last CLOSED version; of one that was put back and is open again, none."""
+        last = (next(filter(None, reversed(chains))) for chains in self.chains.values())
+        return {version.ledger: version for versions in last for version in versions if version.closed}
 
     @cached_property
     def ends(self) -> Mapping[int, int]:

@@ -102,14 +102,39 @@ def test_a_close_upon_metadata_that_is_behind_accuses_nobody() -> None:
 
 
 def test_a_close_before_the_restore_still_convicts() -> None:
-    history = [THREE_ACKED, created(), closed(0), back(0), later(closed(2, 1), 101), opened(2)]
-    assert kinds(verdict_on(history), "closing") == [("closed_below", 1, 2)]
+    """Of entries that were promised before it as well: at 2 they were acknowledged."""
+    for at, below in ((2, []), (3, [("closed_below", 1, 2)])):
+        undone = [created(), closed(0), back(0, earliest_ns=at), later(closed(2, 1), 101)]
+        assert kinds(verdict_on(THREE_ACKED, undone, opened(2)), "closing") == below
+
+
+def test_a_close_binds_no_promise_of_another_ledger_that_had_its_id_later() -> None:
+    """The first one ended at 0; what clients know of the other, they know since the store was emptied."""
+    first = [acked(0, completed_ns=8), created(), closed(0), back(2, 0, earliest_ns=50)]
+    late = {"invoked_ns": 60, "completed_ns": 61}
+    other = [acked(1, **late), delivered(2, **late), told(3, **late), later(created(), 101)]
+    verdict = verdict_on(first, other, later(closed(3), 102))
+    assert kinds(verdict, "closing") == []
+
+
+def test_a_ledger_that_is_open_again_has_no_end_that_proves_a_loss() -> None:
+    first = [acked(0), created(), closed(0), back(2, 0)]
+    verdict = verdict_on(first, acked(1), later(created(), 101))
+    assert not verdict.judgements["durability"].findings
+    assert verdict.judgements["durability"].counts["unavailable"] == 2
+    assert verdict.judgements["closing"].undecided == (1,)
 
 
 def test_a_close_convicts_again_once_the_metadata_is_what_it_had_been() -> None:
     history = [
         THREE_ACKED,
-        *(created(), back(1, 0), back(0, zxid=200), later(recovering(1), 201), later(closed(-1, 2), 202)),
+        *(
+            created(),
+            back(1, 0, earliest_ns=50),
+            back(0, zxid=200),
+            later(recovering(1), 201),
+            later(closed(-1, 2), 202),
+        ),
         *(opened(-1), lost(0), lost(1), lost(2)),
     ]
     verdict = verdict_on(history)
