@@ -135,8 +135,10 @@ def _of_entry(
         *frame_moments((row for row in frames if row not in looks), names, entry),
         *census_moments(tables.rows(CensusRow, of_entry), names, entry),
     ]
-    note = f"  not shown: {len(looks)} frames of the observer's census and final reads"
-    return moments, [note] if looks else []
+    notes = [f"  not shown: {len(looks)} frames of the observer's census and final reads"] if looks else []
+    if not any(row["kind"] == Kind.ADD and row["entry"] == entry for row in operations):
+        notes.append("  no client has added this entry, as far as the run recorded it")
+    return moments, notes
 
 
 def _doubts(tables: Tables) -> Iterator[str]:

@@ -54,6 +54,8 @@ def test_explain_shows_an_entry_and_export_a_trace(results: Path) -> None:
     life = run("explain", "bp46/truncation", "main:49").stdout
     assert "recovery read: ENOENTRY" in life
     assert life.index("mode unprotected") < life.index("mode protected"), "the order of the plan"
+    assert "no client has added this entry" not in life
+    assert "no client has added this entry" in run("explain", "bp46/truncation", "main:9999").stdout
     assert run("export", "bp46/truncation", "--trace", "--mode", "unprotected").stdout.startswith("{")
 
 
