@@ -75,19 +75,19 @@ def command(
 ) -> None:
     """Live runs without faults: an anomaly in any of them is an error (exit code 1)."""
     place = results or default_results() / "calm"
-    told: list[Calm] = []
+    ended: list[Calm] = []
     try:
         runs = list(requests(times, first_seed, for_s, place, agent=agent))
         for calm in carried_out(runs, place, parallel):
-            told.append(calm)
-            click.echo(f"{len(told)} of {times}  {calm}")
+            ended.append(calm)
+            click.echo(f"{len(ended)} of {times}  {calm}")
             for finding in calm.found:
                 click.echo(f"  flagged: {finding}")
     except FencepostError as error:
-        click.echo(summary(told))
+        click.echo(summary(ended))
         raise click.ClickException(f"{error}{error.remedy and '; next: ' + error.remedy}") from error
-    click.echo(summary(told))
-    sys.exit(EXIT_ACCUSED if any(calm.found for calm in told) else EXIT_CLEAN)
+    click.echo(summary(ended))
+    sys.exit(EXIT_ACCUSED if any(calm.found for calm in ended) else EXIT_CLEAN)
 
 
 def requests(
@@ -148,12 +148,12 @@ def injected(folder: RunFolder) -> list[str]:
     return sorted({f"{line['kind']} {line['target']}" for line in acted})
 
 
-def summary(told: Sequence[Calm]) -> str:
+def summary(ended: Sequence[Calm]) -> str:
     """``0 of 50 live runs without faults were flagged; 50 valid, 0 unknown``."""
-    flagged = sum(bool(calm.found) for calm in told)
-    valid = sum(calm.verdict.verdict is Verdict.VALID for calm in told)
-    unknown = sum(calm.verdict.verdict is Verdict.UNKNOWN for calm in told)
-    agents = sum(calm.agents for calm in told)
+    flagged = sum(bool(calm.found) for calm in ended)
+    valid = sum(calm.verdict.verdict is Verdict.VALID for calm in ended)
+    unknown = sum(calm.verdict.verdict is Verdict.UNKNOWN for calm in ended)
+    agents = sum(calm.agents for calm in ended)
     loaded = f"; the agent was loaded in {agents} boots and changed nothing" if agents else ""
-    runs = f"{flagged} of {len(told)} live runs without faults were flagged"
+    runs = f"{flagged} of {len(ended)} live runs without faults were flagged"
     return f"{runs}; {valid} valid, {unknown} unknown{loaded}"

@@ -172,7 +172,7 @@ def _lowest_ends(facts: LedgerFacts) -> tuple[Ints, Ints]:
 
 
 def _lowest_closes(facts: LedgerFacts) -> Mapping[int, Version]:
-    """The lowest CLOSED version of each ledger; of one that was released, one that was in force before.
+    """The lowest CLOSED version of each ledger; of a released ledger, the lowest that was in force before.
 
     The metadata store keeps whole milliseconds; a client that received an end knows its time better.
     """

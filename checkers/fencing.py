@@ -235,8 +235,8 @@ def _closes(ledger: int, facts: LedgerFacts, run: RunFacts) -> list[tuple[int, i
         if one.closed and one.latest_ns != NEVER
     ]
     for _, last_entry, at_ns, client, seq in facts.of(RECOVERED, ledger):
-        told = f"received its end {last_entry} ({operation_text(seq)})"
-        text = f"{run.client_name(client)} had recovered it by {run.time_text(at_ns)} and {told}"
+        end = f"received its end {last_entry} ({operation_text(seq)})"
+        text = f"{run.client_name(client)} had recovered it by {run.time_text(at_ns)} and {end}"
         closes.append((at_ns, last_entry, text))
     return sorted(closes)
 

@@ -58,7 +58,7 @@ class Known(Result):
 
 
 class Totals(Result):
-    """What all adds of a handle came to, or the reads of its tail; ``error`` is then the first one's."""
+    """Counts of all adds of a handle, or of the reads of its tail; ``error`` is then the first one's."""
 
     acked: int = 0
     unknown: int = 0
@@ -185,7 +185,7 @@ class Commands:
         return self._ask(Totals, "stop", handle=handle, timeout_s=timeout_s)
 
     def status(self, handle: str) -> Totals:
-        """What the adds of the handle came to up to now."""
+        """Counts of the handle's adds up to now."""
         return self._ask(Totals, "status", handle=handle)
 
     def open(self, handle: str, ledger: int, *, recovery: bool) -> Known:

@@ -84,12 +84,12 @@ def _refusal(order: str, body: bytes) -> FencepostError:
     """The proxy's ``{error, field, value, allowed}`` as an error that says the value and the next step."""
     text = body.decode(errors="replace").strip()
     try:
-        told = json.loads(text)
+        reply = json.loads(text)
     except ValueError:
-        told = None
-    if not isinstance(told, dict) or "error" not in told:
+        reply = None
+    if not isinstance(reply, dict) or "error" not in reply:
         return LinkError(f"the proxy refused {order}: {text}")
-    message = f"the proxy refused {order}: {told['error']}"
-    if not told.get("allowed"):
+    message = f"the proxy refused {order}: {reply['error']}"
+    if not reply.get("allowed"):
         return LinkError(message)
-    return UsageError(message, remedy=f"{told.get('field', 'allowed')}: {told['allowed']}")
+    return UsageError(message, remedy=f"{reply.get('field', 'allowed')}: {reply['allowed']}")

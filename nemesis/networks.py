@@ -101,7 +101,7 @@ def _format(ways: Collection[Direction]) -> str:
 
 
 def _networks(cluster: Cluster) -> Networks:
-    """The networks of processes, ``UsageError`` where they have none of their own."""
+    """The networks of processes, ``UsageError`` where they have no separate ones."""
     if cluster.networks is None:
         raise UsageError(
             "this backend has no separate network for each process; `isolate` cuts or holds all links"

@@ -1,4 +1,4 @@
-"""Processes: their faults (kill, stop, pause), and starting one that is down.
+"""Processes: their faults (kill, stop, pause), and the start of a process that is down.
 
 The observer and the proxy belong to the run itself and are never hit. A plan says whether it expects a boot
 to become ready or to refuse. A boot that may refuse is declared to the process before it begins, so that its

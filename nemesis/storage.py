@@ -75,7 +75,7 @@ class Wipe(BookieFault, Tampering):
         bookie = cluster.bookie(self.target)
         assert_down(bookie)
         if self.what == "index" and self.cookie != "keep" and not any(map(of_index, bookie.places())):
-            raise UsageError(f"the index of {self.target} has no directory of its own, and so no cookie")
+            raise UsageError(f"the index of {self.target} has no separate directory, and so no cookie")
 
     def inject(self, context: FaultContext) -> Proof:
         """The folders stay, like a newly mounted empty disk."""

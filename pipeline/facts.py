@@ -25,7 +25,7 @@ from protocol.faults import Loses
 from protocol.modes import DB_STORAGE, JOURNALING, least_loss
 
 Tree = Mapping[str, Any]
-"""JSON as ``run.json`` has it."""
+"""The JSON of ``run.json``."""
 _SETTINGS: Mapping[str, str] = {
     "dataIntegrityChecking": "true",
     "journalWriteData": "false",

@@ -77,13 +77,13 @@ def check_workers(context: SparkContext, master: str) -> None:
         f"let PYSPARK_PYTHON name a Python {platform.python_version()} that every worker has at that path, "
         f"with {' '.join(f'{name}=={metadata.version(name)}' for name in PACKAGES)}"
     )
-    for told in _ask(context, master, remedy, partial(worker.about, PACKAGES)):
-        where = f"worker {told.host} ({told.executable})"
-        if _minor(told.python) != _minor(platform.python_version()):
+    for about in _ask(context, master, remedy, partial(worker.about, PACKAGES)):
+        where = f"worker {about.host} ({about.executable})"
+        if _minor(about.python) != _minor(platform.python_version()):
             raise JudgementError(
-                f"{where} runs Python {told.python}, the driver {platform.python_version()}", remedy=remedy
+                f"{where} runs Python {about.python}, the driver {platform.python_version()}", remedy=remedy
             )
-        for name, version in told.packages.items():
+        for name, version in about.packages.items():
             if version != metadata.version(name):
                 raise JudgementError(
                     f"{where} has {f'{name} {version}' if version else f'no {name}'}, "

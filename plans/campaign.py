@@ -44,7 +44,7 @@ class Runs(Params):
     ``scenarios`` are names or patterns of names (``closing/*``), less ``without``. No ``modes`` means those
     of each plan, no ``versions`` the plan's own. ``seeds`` counts from 1. ``set`` is parameter -> values; a
     plan that does not have the parameter is run without it. ``controls`` adds the plans' controls that need a
-    run of their own, where ``versions`` and ``set`` are left out.
+    separate run, where ``versions`` and ``set`` are left out.
     """
 
     scenarios: tuple[Scenario, ...] = Field(min_length=1)

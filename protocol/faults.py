@@ -99,7 +99,7 @@ PUTS_BACK = frozenset({"wipe_metadata", "restore_metadata"})
 
 
 def effects_of(kind: str) -> Effects:
-    """The effects of a kind; an unknown kind, from another version's record, may take anything stored."""
+    """The effects of this kind; an unknown one, from another version's record, may take anything stored."""
     return EFFECTS.get(kind, _UNKNOWN)
 
 

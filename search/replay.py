@@ -210,8 +210,8 @@ def _introduce(again: Again, times: int, status: Status) -> None:
 
 def _tell(number: int, again: Again, ended: Ended, status: Status) -> None:
     style = "red" if failed(again, ended) else "green" if ended.verdict == "valid" else "yellow"
-    told = "failed " if failed(again, ended) else ended.verdict
-    status.line(f"{number:4}  {told:8}{ended.took_s:5.0f} s  {ended.headline}", style=style)
+    outcome = "failed " if failed(again, ended) else ended.verdict
+    status.line(f"{number:4}  {outcome:8}{ended.took_s:5.0f} s  {ended.headline}", style=style)
     if ended.verdict in (ERROR, "unknown") or (ended.kinds and not failed(again, ended)):
         status.line(f"      folder: {ended.folder}")
 
@@ -223,12 +223,12 @@ def _counts(again: Again, ended: Sequence[Ended]) -> str:
 def _code(again: Again, ended: Sequence[Ended]) -> tuple[int, str]:
     tried, seen = _tried(again, ended)
     what = "failed in the same way" if again.kinds else "failed"
-    told = f"{what} {rate(seen, tried)}"
+    sentence = f"{what} {rate(seen, tried)}"
     if seen:
-        return ExitCode.ANOMALY, told
+        return ExitCode.ANOMALY, sentence
     if others := frozenset().union(*(one.unexpected for one in ended)) - again.kinds:
-        return ExitCode.ANOMALY, f"{told}; failed otherwise: {', '.join(sorted(others))}"
-    return (ExitCode.AS_EXPECTED if tried == len(ended) else ExitCode.UNKNOWN), told
+        return ExitCode.ANOMALY, f"{sentence}; failed otherwise: {', '.join(sorted(others))}"
+    return (ExitCode.AS_EXPECTED if tried == len(ended) else ExitCode.UNKNOWN), sentence
 
 
 def _tried(again: Again, ended: Sequence[Ended]) -> tuple[int, int]:

@@ -100,8 +100,8 @@ class Ended:
             why = not_quiet(mode.folder)
             texts += [f"never quiet: {why}"] if why else []
             texts += [mode.verdict.headline] if mode.verdict.headline else []
-        told = "; ".join(texts)
-        return f"{self.error}{f' ({told})' if told else ''}" if self.error else told
+        found = "; ".join(texts)
+        return f"{self.error}{f' ({found})' if found else ''}" if self.error else found
 
     @property
     def folder(self) -> Path:

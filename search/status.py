@@ -90,10 +90,10 @@ class Status:
             for log, (label, since_s) in list(self._running.items())
         ]
         if len(runs) == 1:
-            ((label, told),) = runs
-            lines = [f"{head}{label}, {self._counts}; this run {told}"]
+            ((label, stage),) = runs
+            lines = [f"{head}{label}, {self._counts}; this run {stage}"]
         else:
-            lines = [f"{head}{self._counts}", *(f"         {label}, {told}" for label, told in runs)]
+            lines = [f"{head}{self._counts}", *(f"         {label}, {stage}" for label, stage in runs)]
         return Text("\n".join(lines), no_wrap=True, overflow="ellipsis", style="dim")
 
 

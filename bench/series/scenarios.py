@@ -1,6 +1,6 @@
 """``scripts/bench scenarios``: the series of all scenarios, until all are done.
 
-What is done is kept and never done again, also when its result was not as expected: a run that is
+A finished run is kept and never repeated, also when its result was not as expected: a run that is
 repeated until it fits proves nothing. A changed plan is another plan and is measured again.
 """
 

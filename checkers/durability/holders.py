@@ -107,7 +107,7 @@ def why_not(run: RunFacts) -> str | None:
 class Lives:
     """What is known of the lives of bookies, by their numbers, and of what became of what they had.
 
-    ``steady`` are those that never lost what they had. ``copied`` are the disks copied at an
+    ``steady`` are lives that never lost what they had. ``copied`` are the disks copied at an
     unclean death; ``fallen`` the lives whose end by a recorded fault may have taken what they had,
     ``altered`` those whose disk a fault may have changed afterwards, ``emptied`` those of whose disk a fault
     has taken all since, and when (ns). ``repairs`` are the checks that lives completed, of one ledger or of

@@ -1,7 +1,7 @@
 """The log model: messages are sent to logs and get offsets there; polls return messages with their offsets.
 
 The analysis of Jepsen's Kafka workload, as far as it rests on single messages: one offset of a log has one
-message, one message one offset; what was acknowledged is polled by some consumer once a poll has passed its
+message, one message one offset; an acknowledged message is polled by some consumer once a poll has passed its
 offset; polls of one consumer go forward without leaving a known message out, and so do the offsets that one
 producer receives. Offsets may have gaps (Kafka's own records), so the known messages give the order.
 
@@ -216,7 +216,7 @@ def _lost(seen: _Seen) -> Iterator[Finding]:
                 "lost-write",
                 f"log {text_of(one.key)}: acknowledged message {text_of(one.message)} is lost",
                 f"{one.proof}: sent to offset {one.offset}",
-                f"polls went on to offset {end}, none has it",
+                f"polls went on to offset {end}, no poll returned it",
             )
 
 
@@ -251,8 +251,8 @@ def _producers(seen: _Seen) -> Iterator[Finding]:
         last = before.get((one.by.process, one.key))
         before[one.by.process, one.key] = one
         if last is not None and one.offset <= last.offset:
-            told = f"process {one.by.process} got offset {one.offset} after {last.offset}"
-            yield _finding("nonmonotonic-send", f"log {text_of(one.key)}: {told}", last.proof, one.proof)
+            step = f"process {one.by.process} got offset {one.offset} after {last.offset}"
+            yield _finding("nonmonotonic-send", f"log {text_of(one.key)}: {step}", last.proof, one.proof)
 
 
 def _finding(kind: str, text: str, *proof: str) -> Finding:

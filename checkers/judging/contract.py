@@ -68,7 +68,7 @@ class Rows(Remembering, Mapping[str, Column]):
     """
 
     def __init__(self, table: pa.Table, whole: dict[str, Column], at: Places | None = None) -> None:
-        """The rows ``at`` these places in that order, or all; ``whole`` are the table's columns so far."""
+        """The rows ``at`` these places in that order, or all; ``whole`` are its columns up to now."""
         self._table, self._whole, self._at = table, whole, at
         self._taken: dict[str, Column] = {}
         self._parts: dict[tuple[str, int], Rows | None] = {}

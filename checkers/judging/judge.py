@@ -60,7 +60,7 @@ _NO_FACTS = LedgerFacts()
 
 
 class Crashed(str):
-    """The error of a checker that raised, in the place of what it would have given."""
+    """The error of a checker that raised, instead of what it would have given."""
 
     __slots__ = ()
 

@@ -29,7 +29,7 @@ from evidence.exchange.transactions import Ints, Micro, Transactions
 
 Mask = NDArray[np.bool_]
 Bad = Callable[[Ints, Mask], Mask]
-"""Which elements should not be there, from the append of each and whether it stands in its list before."""
+"""Which elements should not be there, from the append of each and whether its list had it before."""
 Offences = tuple[Ints, Ints]
 """One event a row: the read that shows something, and the element that it shows (its code as given)."""
 _NONE = -1

@@ -41,7 +41,7 @@ class Pairs:
     row: Ints
 
     def places(self, key: Ints, element: Ints) -> Ints:
-        """Where each of some pairs is, -1 for one that is not here."""
+        """Where each of some pairs is, -1 where it is not here."""
         if not len(self.codes):
             return np.full(len(key), -1)
         rank = np.searchsorted(self.elements, element)
@@ -66,7 +66,7 @@ class Versions:
     ``reads``: micro-operations that are committed reads with a known list; ``prefix``: which of them are
     a prefix of the longest; ``seen``: the row of the version each saw (the first row of its last
     element), ``EMPTY`` or ``FOREIGN``; ``last_append``: the append of its last element. ``version`` (m): row
-    of the version that each append made, below 0 for one that no list shows. ``several``: how many appends
+    of the version that each append made, below 0 where no list shows it. ``several``: how many appends
     repeat an element of their log. ``pairs`` finds appends by (key, element).
     """
 

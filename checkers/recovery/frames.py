@@ -53,7 +53,7 @@ class Links:
     """
 
     def __init__(self, found: Found) -> None:
-        self._recoverers = found.spans("recoverer")  # sources in the place of entries
+        self._recoverers = found.spans("recoverer")  # sources instead of entries
         self.moments: Mapping[tuple[int, int], list[Moment]] = defaultdict(list)
         rows = (column.tolist() for column in found.columns("moment"))
         for ledger, source, *moment in zip(*rows, strict=True):

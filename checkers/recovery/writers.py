@@ -89,7 +89,7 @@ def _adds(rows: Rows, sent: int, answered: int) -> list[Ints]:
 
 
 def _rows(kind: str, parts: list[list[Ints]], rules: Sequence[str]) -> pa.Table:
-    """Rows of columns: some that are the key, each key once, then those that ``rules`` aggregate."""
+    """Rows of columns: some that are the key, each key once, then the columns that ``rules`` aggregate."""
     columns = _folded([np.concatenate(column) for column in zip(*parts, strict=True)], rules)
     return whole_rows(kind, columns[0], columns)
 

@@ -1,4 +1,4 @@
-"""Marks of under-replicated ledgers: those that repair never ends, that audits do not set, that go too early.
+"""Marks of under-replicated ledgers: repair never ends them, audits do not set them, or they go too early.
 
 A worker holds a lock while it repairs a ledger, and removes the mark before the lock when it is through
 (``ReplicationWorker``, ``ZkLedgerUnderreplicationManager``). A lock that goes while the mark stays is a try

@@ -40,7 +40,7 @@ class Answer(NamedTuple):
 
 
 def first_answers(frames: Rows, known: Histories, run: RunFacts) -> Iterator[pa.Table]:
-    """Of each boot of a bookie the first answer of a kind about each ledger: the first that the proxy had.
+    """Of each boot of a bookie the first answer of each kind about each ledger: the first that the proxy had.
 
     ``denied`` are explicit negatives to reads of an entry, ``showed`` positives to plain reads: a bookie in
     limbo gives neither. ``repaired`` are negatives after its full check about entries that a close gave it.

@@ -133,7 +133,7 @@ class Keeper:
         self._listeners.append(listener)
 
     def start(self, name: str, boot: int, launch: Launch, *, folder: Path, log: Path) -> Started:
-        """Start a process; one that converses has two pipes. ``ServerError`` when it cannot be executed."""
+        """Start a process; a conversing process has two pipes. ``ServerError`` when it cannot be executed."""
         spawn = partial(
             self._ask,
             "spawn",

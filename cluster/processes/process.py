@@ -26,7 +26,7 @@ from protocol.errors import NotReadyError, ServerError, UnplannedDeathError
 KILL_TIMEOUT_S = 60.0
 POLL_S = 0.02
 FIXED = Layers({}, {}, {}, {})
-"""The settings of a process that has none which a plan could change."""
+"""The settings of a process whose settings no plan can change."""
 Rung = tuple[str, Callable[[], bool]]
 """One step towards readiness: its name, and whether it is reached, asked quickly and often."""
 

@@ -58,7 +58,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class _Event:
-    """One event of an operation, as the file has it."""
+    """One event of an operation, as in the file."""
 
     process: int
     index: int
@@ -76,7 +76,7 @@ def read_operations(path: Path) -> list[Operation]:
 
 
 def completions(path: Path) -> Iterator[Operation]:
-    """The operations in the order of their completions, then those that never completed.
+    """The operations in the order of their completions, then the operations that never completed.
 
     Operations of a process that is no number (the nemesis) are left out.
     """

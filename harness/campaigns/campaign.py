@@ -94,12 +94,12 @@ def run_campaign(campaign: Campaign, options: Options) -> int:
             )
             changed = changes(store.outcomes, before) if before else []
             cells = measured(campaign.matrix, store) if campaign.matrix else []
-            told = Conclusion(campaign, store.outcomes, changed, len(left), f"{early}{why}", cells)
-            _report(told, options, store.path, left, narrator)
-            fine = sum(one.came is Status.AS_EXPECTED for one in told.outcomes)
+            conclusion = Conclusion(campaign, store.outcomes, changed, len(left), f"{early}{why}", cells)
+            _report(conclusion, options, store.path, left, narrator)
+            fine = sum(one.came is Status.AS_EXPECTED for one in conclusion.outcomes)
             not_run = f", {len(left)} not run" if left else ""
             exits = early or f"exit {code}: "  # the error that ends it early has another exit code
-            print(f"{fine} of {len(told.outcomes)} runs as expected{not_run}; {exits}{why}")
+            print(f"{fine} of {len(conclusion.outcomes)} runs as expected{not_run}; {exits}{why}")
             sys.stdout.flush()
     for path in prune(place, campaign.keep.nights):
         narrator.line(f"removed: {path}")
@@ -107,17 +107,17 @@ def run_campaign(campaign: Campaign, options: Options) -> int:
 
 
 def _report(
-    told: Conclusion, options: Options, night: Path, left: Sequence[Experiment], narrator: Narrator
+    conclusion: Conclusion, options: Options, night: Path, left: Sequence[Experiment], narrator: Narrator
 ) -> None:
     for path in filter(None, (night / SUMMARY, options.markdown)):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(markdown(told), encoding="utf-8")
-    write_text(night / PAGE, page(told, night))
+        path.write_text(markdown(conclusion), encoding="utf-8")
+    write_text(night / PAGE, page(conclusion, night))
     for path in filter(None, (night / JUNIT, options.junit)):
-        fails = told.campaign.unfinished == "fail"
-        write_junit(path, told.campaign.name, told.outcomes, left, unfinished_fails=fails)
+        fails = conclusion.campaign.unfinished == "fail"
+        write_junit(path, conclusion.campaign.name, conclusion.outcomes, left, unfinished_fails=fails)
     if options.annotate:
-        for line in notices(told.outcomes, unknown_warns=options.unknown_warns):
+        for line in notices(conclusion.outcomes, unknown_warns=options.unknown_warns):
             print(line)
     narrator.line(f"summary: {night / SUMMARY}")
     narrator.line(f"page:    {night / PAGE}")

@@ -1,4 +1,4 @@
-"""The content of a campaign: its runs in the order of execution, those that controls need included."""
+"""The content of a campaign: its runs in the order of execution, with the runs of controls."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ Counted = Mapping[tuple[str, ...], tuple[int, int]]
 def units_of(campaign: Campaign, *, plans: Path, version: str | None = None) -> list[Experiment]:
     """Every run, each once: the first seed of all before the second of any.
 
-    The plans of a matrix and those that are drawn are written into the folder ``plans``. ``version`` goes
-    before those of the file. ``UsageError`` when nothing is left, for instance because no plan has the mode.
+    The plans of a matrix and drawn plans are written into the folder ``plans``. ``version`` goes before
+    the releases of the file. ``UsageError`` when nothing is left, for instance because no plan has the mode.
     """
     listed = (unit for runs in campaign.runs for unit in _of(runs, version))
     found = dict.fromkeys([*listed, *_written(campaign, plans, version)])

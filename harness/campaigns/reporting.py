@@ -134,9 +134,9 @@ class Conclusion:
     @property
     def counted(self) -> str:
         """Number of runs by outcome, and of runs that were not started."""
-        told = [f"{number} {came}" for came, number in counts(self.outcomes).items()]
+        parts = [f"{number} {came}" for came, number in counts(self.outcomes).items()]
         unfinished = f"; {counted(self.left, 'run')} not started in time" if self.left else ""
-        return f"{counted(len(self.outcomes), 'run')}: {', '.join(told) or 'none'}{unfinished}."
+        return f"{counted(len(self.outcomes), 'run')}: {', '.join(parts) or 'none'}{unfinished}."
 
     @property
     def load(self) -> list[str]:
@@ -170,24 +170,24 @@ class Conclusion:
         return [Group(key, outcomes) for key, outcomes in sorted(found.items())]
 
 
-def markdown(told: Conclusion) -> str:
+def markdown(conclusion: Conclusion) -> str:
     """What was decided, what is to be done, what changed, and a line for each scenario."""
-    lines = [f"# {told.title}", ""]
-    if told.campaign.about:
-        lines += [told.campaign.about, ""]
-    lines += [" ".join([told.counted, *told.load]), ""]
-    if told.failed:
-        rows = ((one.name, one.came, one.why, one.repeat and f"`{one.repeat}`") for one in told.failed)
+    lines = [f"# {conclusion.title}", ""]
+    if conclusion.campaign.about:
+        lines += [conclusion.campaign.about, ""]
+    lines += [" ".join([conclusion.counted, *conclusion.load]), ""]
+    if conclusion.failed:
+        rows = ((one.name, one.came, one.why, one.repeat and f"`{one.repeat}`") for one in conclusion.failed)
         lines += ["## To be looked at", "", *marks.table(("run", "result", "why", "repeat it"), rows), ""]
-    if told.changed:
-        changed = ((one.now.name, one.before or "not run", one.now.came) for one in told.changed)
+    if conclusion.changed:
+        changed = ((one.now.name, one.before or "not run", one.now.came) for one in conclusion.changed)
         lines += ["## Since the last time", "", *marks.table(("run", "before", "now"), changed), ""]
-    if told.groups:
+    if conclusion.groups:
         heads = ("scenario", "release", "mode", "as expected", "seconds")
-        groups = ((*one.key, one.as_expected, f"{one.took_s:.1f}") for one in told.groups)
+        groups = ((*one.key, one.as_expected, f"{one.took_s:.1f}") for one in conclusion.groups)
         lines += ["## Scenarios", "", *marks.table(heads, groups)]
-    if told.cells:
-        lines += ["", *matrix_table(told.cells)]
+    if conclusion.cells:
+        lines += ["", *matrix_table(conclusion.cells)]
     return "\n".join(lines).rstrip() + "\n"
 
 

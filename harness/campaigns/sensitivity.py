@@ -167,8 +167,8 @@ def _store(place: Path, experiments: Sequence[Experiment], *, new: bool) -> Stor
 
 def _counted(found: Sequence[Result]) -> str:
     numbers = ((sum(one.found is kind for one in found), kind) for kind in Found)
-    told = ", ".join(f"{number} {kind}" for number, kind in numbers if number)
-    return f"{counted(len(found), 'defect')}: {told or 'none'}"
+    outcomes = ", ".join(f"{number} {kind}" for number, kind in numbers if number)
+    return f"{counted(len(found), 'defect')}: {outcomes or 'none'}"
 
 
 def _cells(one: Result) -> tuple[str, ...]:

@@ -196,6 +196,6 @@ def _concluded(sides: Sequence[Side]) -> int:
         click.echo(f"{len(sides)} of {len(sides)} as recorded; exit {ExitCode.AS_EXPECTED}")
         return ExitCode.AS_EXPECTED
     code = ExitCode.ANOMALY if any(side.contradicted for side in wrong) else ExitCode.UNKNOWN
-    told = "; ".join(f"{side.bug.name} on {side}" for side in wrong)
-    click.echo(f"{len(sides) - len(wrong)} of {len(sides)} as recorded; exit {code}: {told}")
+    others = "; ".join(f"{side.bug.name} on {side}" for side in wrong)
+    click.echo(f"{len(sides) - len(wrong)} of {len(sides)} as recorded; exit {code}: {others}")
     return code

@@ -88,8 +88,8 @@ def said(stage: Stage, wanted: Said) -> tuple[bool, str]:
         return True, f"{who} logged {wanted.event}" + (f" {times} times" if times > 1 else "")
     if too_late:
         raise ContradictedError(f"{who} is ready, but the plan expects it to log {wanted.event}")
-    told = ", ".join(f"{event} ({count})" for event, count in found.items())
-    return False, f"{who} logged {told or 'no such event'}"
+    seen = ", ".join(f"{event} ({count})" for event, count in found.items())
+    return False, f"{who} logged {seen or 'no such event'}"
 
 
 class Registered(Condition):

@@ -30,7 +30,7 @@ _LOCK = ".lock"
 
 @dataclass
 class State:
-    """What is stored of a campaign: the keys of its ``units`` in order, and what is ``done`` of them."""
+    """What is stored of a campaign: the keys of its ``units`` as they run, and what is ``done`` of them."""
 
     name: str
     began: str
@@ -83,7 +83,7 @@ class Store:
 
 @contextmanager
 def alone(path: Path, running: str, *, remedy: str) -> Iterator[None]:
-    """Hold the lock ``path``; ``UsageError`` with ``running`` as its message while another process has it."""
+    """Hold the lock ``path``; ``UsageError`` with the message ``running`` while another process holds it."""
     with path.open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

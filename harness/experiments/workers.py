@@ -219,7 +219,7 @@ class Recorders:
 
 
 class WorkerPool(Recorders):
-    """Runs experiments, ``parallel`` at a time: processes that record, and one that judges.
+    """Runs experiments, ``parallel`` at a time: processes that record, and one process that judges.
 
     What these print is appended to ``worker.log`` in ``folder``. Recording has ``run_s`` seconds, and so has
     judging.
@@ -292,5 +292,5 @@ def of_control(experiment: Experiment, outcome: Outcome, broken: Sequence[str]) 
     defect = " ".join(experiment.defects)
     what = "never acted"
     if outcome.acted:
-        what = f"acted, and {experiment.breaks} has no anomaly but those that the plan states"
+        what = f"acted, and {experiment.breaks} has no anomaly beyond what the plan states"
     return replace(outcome, came=Status.UNKNOWN, why=f"the control failed: the seeded defect {defect} {what}")

@@ -1,7 +1,7 @@
 """Steps past the plan's clients: the observer's census, and changes of the metadata store.
 
-Every run ends with observations; a census here is an additional one. The changes are those that other
-parties make to a ledger's metadata while its writer is active, one compare-and-swap at a time; ZooKeeper's
+Every run ends with observations; a census here is an additional one. The changes are made by other
+parties to a ledger's metadata while its writer is active, one compare-and-swap at a time; ZooKeeper's
 transaction log records them like any other.
 """
 

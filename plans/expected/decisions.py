@@ -1,4 +1,4 @@
-"""Compares clients' decisions, and figures of judgements, with those that a plan states.
+"""Compares clients' decisions, and figures of judgements, with the values that a plan states.
 
 A decision is how a client's step on a ledger (``recover``, ``close``, ``create``, ``append``, ``read``)
 ended, as the step recorded it. Each ``decides`` of a plan becomes one row of a table: case, document,

@@ -76,14 +76,14 @@ class Vocabulary:
         return {**self.steps, **self.faults}
 
     def models(self, kind: str) -> Models:
-        """The models of all names of a kind: step, fault, condition or workload."""
+        """The models of all names of one kind: step, fault, condition or workload."""
         steps: Models = {**self.single, "chaos": Chaos, "load": Load}
         others = {"fault": self.faults, "condition": self.conditions, "workload": self.workloads}
         return steps if kind == "step" else others[kind]
 
 
 def _models(kind: str, info: ValidationInfo) -> Models:
-    """The models of a kind by their names; none without a vocabulary."""
+    """The models of one kind by their names; none without a vocabulary."""
     words = (info.context or {}).get("words")
     return words.models(kind) if isinstance(words, Vocabulary) else {}
 

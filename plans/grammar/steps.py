@@ -1,7 +1,7 @@
 """The grammar of steps and conditions, and those of them that plans themselves make.
 
 A step or a condition is a model of its parameters; a plan writes it by its class's name
-(:func:`plans.grammar.names.name_of`). The models here are those that something in ``plans`` makes by
+(:func:`plans.grammar.names.name_of`). The models here are the ones which ``plans`` itself makes by
 its type: what ends a fault, and what a schedule waits for. All others are beside the functions that
 run them, in ``harness/steps`` and ``harness/conditions``; the loader is given them. What ``plans`` must
 know of a step is said by the classes that it derives from. Every condition but ``elapsed`` says how

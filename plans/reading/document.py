@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ruamel.yaml.nodes import Node
 
 Tree = dict[str, Any]
-"""A mapping as YAML or JSON has it."""
+"""A mapping of YAML or JSON."""
 Path = tuple[str | int, ...]
 """How to reach a value from the top: keys and, in lists, numbers from 0."""
 

@@ -17,7 +17,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 def unknown(what: str, name: object, known: Iterable[str], *, listing: str = "") -> str:
     """``unknown step `kil`; did you mean `kill`? Allowed: kill, start`` (one line).
 
-    ``listing`` is the command that prints the names, for those that are too many for a message.
+    ``listing`` is the command that prints the names, where a message has no room for all of them.
     """
     return f"unknown {what} `{name}`; {instead(name, known, listing=listing)}"
 

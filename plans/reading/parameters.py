@@ -126,7 +126,7 @@ def _unforeseen(found: Mapping[Path, Tree], values: Tree, defaults: Tree) -> Ite
 
 
 def _kept(value: object, old: Path, new: Path, dropped: set[Path], now: dict[Path, Path]) -> object:
-    """The value without what is dropped; ``now`` gets the new path of each old one that is left."""
+    """The value without what is dropped; ``now`` gets the new path of each old path that is left."""
     now[old] = new
     if isinstance(value, list):
         left = [index for index in range(len(value)) if (*old, index) not in dropped]

@@ -23,7 +23,7 @@ _LOADS = ("load", "end_load")
 
 @dataclass(frozen=True, slots=True)
 class RawStep:
-    """One step as written; ``path`` leads to its parameters, ``outcome`` stands beside its name."""
+    """One step as written; ``path`` leads to its parameters, ``outcome`` is the key beside its name."""
 
     path: Path
     name: str

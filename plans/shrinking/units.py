@@ -25,7 +25,7 @@ def name_of(step: Tree) -> str:
 
 
 def params_of(step: Tree) -> Tree:
-    """The parameters of the step; empty where it has none."""
+    """The parameters of the step; empty for a step without parameters."""
     return step[name_of(step)] or {}
 
 

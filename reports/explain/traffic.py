@@ -121,9 +121,9 @@ def _sums(rows: list[Count], names: Names) -> str:
     requests = [row for row in rows if row["way"] == Direction.REQUEST]
     answers = [row for row in rows if row["way"] == Direction.ANSWER]
     parts = [f"{_sum(requests):,} sent{_bracketed(_deed(row, names) for row in requests)}"]
-    for boot, told in groupby(answers, key=lambda row: int(row["boot"])):
+    for boot, group in groupby(answers, key=lambda row: int(row["boot"])):
         who = names.boot(rows[0]["bookie"], boot)
-        parts.append(f"{who}: {', '.join(_answers(list(told), names))}")
+        parts.append(f"{who}: {', '.join(_answers(list(group), names))}")
     return "; ".join(parts)
 
 
@@ -150,8 +150,8 @@ def _verb(row: Count) -> str:
 
 
 def _bracketed(texts: Iterable[str]) -> str:
-    told = ", ".join(text for text in texts if text)
-    return f" ({told})" if told else ""
+    joined = ", ".join(text for text in texts if text)
+    return f" ({joined})" if joined else ""
 
 
 def _sum(rows: Iterable[Count]) -> int:

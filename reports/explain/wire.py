@@ -70,12 +70,12 @@ def answer_text(row: FrameRow, names: Names) -> str:
     delivered = status_text(row["delivered"])
     if row["flags"] & FrameFlag.FORGED and row["status"] == Status.NONE:
         return f"{delivered}, forged by {names.rule(row['rule'])}: the bookie was never asked"
-    told = status_text(row["status"])
+    sent = status_text(row["status"])
     if row["kind"] in _ASKS_LAC and row["lac"] >= 0:
-        told += f", LAC {row['lac']}"
+        sent += f", LAC {row['lac']}"
     if row["flags"] & FrameFlag.FORGED:
-        return f"{told}, but {delivered} is delivered, forged by {names.rule(row['rule'])}"
-    return told + _way_through(row, names) + "".join(_doubts(row))
+        return f"{sent}, but {delivered} is delivered, forged by {names.rule(row['rule'])}"
+    return sent + _way_through(row, names) + "".join(_doubts(row))
 
 
 def _way_through(row: FrameRow, names: Names) -> str:

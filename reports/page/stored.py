@@ -77,7 +77,7 @@ def stored_modes(found: FoundRun) -> list[StoredMode]:
 
 
 def compared_modes(run: Path) -> Mapping[str, ModeTree]:
-    """What the verdict of a whole run says of each mode; nothing where it has none."""
+    """What the verdict of a whole run says of each mode; nothing for a run without a verdict."""
     try:
         modes: Mapping[str, ModeTree] = read_json(run / "verdict.json").get("modes", {})
     except EvidenceError:

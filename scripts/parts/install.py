@@ -72,7 +72,7 @@ def _set_up() -> int:
     machine.require_platform()
     names = plan.needed()
     if not names:
-        print("set up: everything is up to date", file=_output())
+        print("set up: nothing to do", file=_output())
         return 0
     plan.require_writable()
     with (

@@ -19,7 +19,7 @@ OPEN, IN_RECOVERY, CLOSED, DELETED = 1, 2, 3, 0
 
 @dataclass(frozen=True)
 class Bugs:
-    """What is broken on purpose; a lawful run has none of these.
+    """What is broken on purpose; in a lawful run nothing of this is.
 
     ``crash_forgets_fences``: no fence survives a crash. ``ignores_fences`` and ``denies`` are the
     chances that a living bookie takes an add although it is fenced, and that it denies an entry it

@@ -144,7 +144,7 @@ def _is_force(row: dict[str, Any]) -> bool:
 
 
 def _adds(tale: _Tale, ok: int, pending: int, written: int, late: bool) -> list[Fact]:
-    """Adds that are ok, a force if they are deferred, adds that never end, one that was never sent.
+    """Adds that are ok, a force if they are deferred, adds that never end, an add that was never sent.
 
     Of those without an end the first ``written`` are on some bookie, the next on one at most.
     """
@@ -255,7 +255,7 @@ def _last_look(tale: _Tale, end: int) -> list[Fact]:
 
 
 def _answers(tale: _Tale, entry: int, there: bool) -> list[Fact]:
-    """Bookies 1 to 5 in both passes: those that took an entry hold it, any other may."""
+    """Bookies 1 to 5 in both passes: a bookie that took an entry holds it, any other may."""
     asked_ns = tale.wire.tick()
     others = tale.some(list(EVERYONE), 1 if there else 0)
     holders = others | tale.took.get(entry, set())

@@ -156,7 +156,7 @@ APART = {
             for at in (115, 113, 117)
         ),
     ],
-    "a denial of ours of the entry at which a ledger was cut, and losses beyond it": [
+    "a forged denial of the entry at which a ledger was cut, and losses beyond it": [
         *(acked(entry) for entry in range(5)),
         *(created(), closed(0, latest_ns=900), opened(0), forged(1, 1, 300)),
         *(took(entry, 2, 100) for entry in range(1, 5)),
@@ -208,7 +208,7 @@ APART = {
         *(created(), closed(1), opened(1), unread(0, at_ns=100), unread(1, at_ns=70)),
         *(answered(0, 1, Holding.PRESENT, number=number, answered_ns=75 * number) for number in (1, 2)),
     ],
-    "a final open that succeeds after one that does not": [
+    "a final open that succeeds after a failed one": [
         *(created(), acked(0), opened(-1, outcome=Outcome.UNKNOWN, error=-10), opened(0, seq=42)),
     ],
 }
@@ -216,7 +216,7 @@ APART = {
 KILLED = (*boot(1, killed=50), copied(1, at=60), *boot(1, 2, began=70, killed=80), *boot(1, 3, began=90))
 _ALIVE = run_facts(wire=True, servers=[row for bookie in (1, 2, 3) for row in boot(bookie)])
 RUNS = {
-    "a denial of ours of the entry at which a ledger was cut, and losses beyond it": _ALIVE,
+    "a forged denial of the entry at which a ledger was cut, and losses beyond it": _ALIVE,
     "one life that had acknowledged more of a lost span than another": _ALIVE,
     "entries that a disk held at two deaths, of which a later boot denied some": run_facts(
         wire=True, servers=KILLED

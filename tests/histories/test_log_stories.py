@@ -110,7 +110,7 @@ LAWFUL: dict[str, tuple[Txn, ...]] = {
         unknown(read("x", 7, 7), append("y", 1)),
         ok(read("y", 1)),
     ),
-    "a read that nobody knows": (ok(append("x", 1)).at(0, 1), ok(read_unknown("x")).at(2, 3), *SEEN),
+    "a read with an unknown value": (ok(append("x", 1)).at(0, 1), ok(read_unknown("x")).at(2, 3), *SEEN),
     "failed and not there": (failed(append("x", 1)).at(0, 1), ok(read("x")).at(2, 3), *SEEN),
     "overlapping": (ok(append("x", 1)).at(0, 5), ok(read("x")).at(4, 9), *SEEN),
     "touching is not before": (ok(append("x", 1)).at(0, 5), ok(read("x")).at(5, 9), *SEEN),

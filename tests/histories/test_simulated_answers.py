@@ -26,7 +26,7 @@ LAWFUL = {
     "fencing is dropped": {**BUSY, "fences_dropped": 0.4},
     "crashes lose entries": {**LOSING, "crashes": 8},
     "bookies in limbo": {**LOSING, "limbo": True, "crashes": 3},
-    "limbo, nobody to spare": {**LOSING, "limbo": True, "crashes": 3, "bookies": 3},
+    "limbo, no bookie to spare": {**LOSING, "limbo": True, "crashes": 3, "bookies": 3},
     "messages late and twice": {
         **BUSY,
         "rules": (Rule(HOLD, chance=0.1), TWICE, Rule(HOLD, answers=True, chance=0.1)),
@@ -80,7 +80,7 @@ def test_lawful_runs_convict_nobody(variant):
         for name, judgement in verdict.judgements.items():
             assert not judgement.findings, (seed, name, judgement.findings)
             valid[name] += judgement.verdict is Verdict.VALID
-    few = {"versions unseen": {"recovery"}, "limbo, nobody to spare": {"recovery"}}.get(variant, set())
+    few = {"versions unseen": {"recovery"}, "limbo, no bookie to spare": {"recovery"}}.get(variant, set())
     assert {name for name in NAMES if valid[name] < 4} <= few, valid
 
 

@@ -99,7 +99,7 @@ def events(run: RunFacts, life: Life, event: str) -> list[Row]:
 
 
 def death(run: RunFacts, life: Life) -> tuple[int, int]:
-    """(earliest, latest) of its end, never for one that lived on."""
+    """(earliest, latest) of its end, never for a boot that lived on."""
     ends = events(run, life, "exit")
     return (ends[0]["earliest_ns"], ends[0]["latest_ns"]) if ends else (NEVER, NEVER)
 

@@ -117,7 +117,7 @@ def test_every_line_of_markdown_fits(root: Path, texts: dict[Path, str]) -> None
 def test_no_line_of_markdown_splits_a_name_or_begins_with_an_issue(
     root: Path, texts: dict[Path, str]
 ) -> None:
-    """A name cut at a hyphen cannot be copied, and the site shows a line from `#12` on as a title."""
+    """A name cut at a hyphen cannot be copied, and the site shows a line that begins `#12` as a title."""
     found = [
         f"{path.relative_to(root)}:{number}"
         for path, text in texts.items()

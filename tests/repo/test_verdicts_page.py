@@ -18,4 +18,4 @@ def test_every_property_and_every_finding_is_explained(root: Path, checker: Chec
     named |= {f"{name}-realtime" for name in named}  # log.md has one row for a class and its suffixes
     assert {checker.name, *checker.kinds} <= named
     rows = re.findall(rf"^\| `{checker.name}` \|", page, flags=re.M)
-    assert len(rows) == 2, "one row says what convicts, one what it rests on"
+    assert len(rows) == 2, "one row has the anomalies, one the evidence"

@@ -1,7 +1,7 @@
 """Raw run folders made with NumPy: real history files of a run whose losses are known.
 
 One writer creates each ledger, adds its entries and closes it; the observer watches, asks every
-bookie twice and reads all back. What was lost is missing in the same tables as in a real run.
+bookie twice and reads all back. Lost entries are missing in the same tables as in a real run.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def test_a_cluster_without_fencepost_gives_the_verdict_of_this_machine(
     collect(session, here)
     judge(session, here)
     code, text = check(there.path, cluster.url, python)
-    assert code == 4, text  # What was planted is an anomaly.
+    assert code == 4, text  # The planted loss is an anomaly.
     assert there.verdict_json.read_bytes() == here.verdict_json.read_bytes()
     assert min(cluster.executors()) >= 1
     assert not [path.name for path in there.path.iterdir() if path.name.startswith(".")]

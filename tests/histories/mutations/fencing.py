@@ -110,7 +110,7 @@ def an_earlier_add_was_taken_by_a_boot_that_is_fenced_now(case, dice):
 
 @operator("never", of=five_bookies, only=OURS)
 def the_last_recovery_is_refused(case, dice):
-    """The ledger is CLOSED, which takes no recovery: what was promised is unknown."""
+    """The ledger is CLOSED, which takes no recovery: the fate of promised entries is unknown."""
     refused = {"outcome": int(Outcome.UNKNOWN), "error": -10}
     last = [row for row in case.operations(Kind.OPEN) if row["flags"] & Flag.FINAL]
     return [(table, {**row, **refused} if row in last else row) for table, row in case.history], {UNKNOWN}

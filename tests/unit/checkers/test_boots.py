@@ -73,7 +73,7 @@ def test_the_boots_of_a_run_are_read_once_and_those_of_another_anew():
     assert boots_of(run) is boots_of(run)
     other = replace(run, servers=tuple(boot(2)))
     assert list(boots_of(other)) == [2]
-    assert run == run_facts(servers=tuple(boot(1))), "what was worked out is no fact of its own"
+    assert run == run_facts(servers=tuple(boot(1))), "a computed value is no separate fact"
 
 
 def test_a_life_has_a_name():

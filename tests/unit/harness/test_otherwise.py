@@ -180,7 +180,7 @@ def test_the_first_difference_ends_the_other_branches(stage: Stage, monkeypatch:
 
     def differs(on: Stage, step: Any) -> Done:
         try:
-            raise NotReadyError("the recovery hears nothing")
+            raise NotReadyError("the recovery gets no answer")
         finally:
             differed.set()
 
@@ -191,7 +191,7 @@ def test_the_first_difference_ends_the_other_branches(stage: Stage, monkeypatch:
 
     block = Together(together=((spec("wait_for"),), (spec("recover"),)))
     played(stage, monkeypatch, (block, spec("kill")), recover=differs, wait_for=waits)
-    assert stage.otherwise == ["the recovery hears nothing"]
+    assert stage.otherwise == ["the recovery gets no answer"]
     stage.assert_alive()
 
 

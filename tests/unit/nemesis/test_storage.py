@@ -142,7 +142,7 @@ def test_only_a_separate_index_directory_has_a_cookie_to_remove(
     disk: Path, cluster: Any, active: Active
 ) -> None:
     inject(active, "stop", target="b1")
-    with pytest.raises(UsageError, match="the index of b1 has no directory of its own, and so no cookie"):
+    with pytest.raises(UsageError, match="the index of b1 has no separate directory, and so no cookie"):
         inject(active, "wipe", target="b1", what="index", cookie="remove")
     for name in ("index/current/VERSION", "index/current/locations/CURRENT"):
         (disk / name).parent.mkdir(parents=True, exist_ok=True)

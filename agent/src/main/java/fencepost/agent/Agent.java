@@ -24,7 +24,7 @@ import net.bytebuddy.utility.JavaModule;
 public final class Agent {
     /**
      * The exit code of a process that this agent refuses to change. Neither BookKeeper (0 to 5) nor a verdict
-     * (0 to 4) nor a signal (from 128) has it.
+     * (0 to 4) nor a signal (from 128) uses this code.
      */
     public static final int REFUSED = 86;
 
