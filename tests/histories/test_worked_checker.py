@@ -1,4 +1,4 @@
-"""The checker that docs/writing-a-checker.md builds works as it is printed there, and passes its trial."""
+"""The checker that docs/writing-a-checker.md builds works as it is printed there, and passes its tests."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def judged(page, histories, run=None):
     return judge([chunk(part) for part in histories], run or run_facts(), checkers=(checker,))
 
 
-def test_its_story_is_condemned_and_the_neighbour_is_not(page):
-    verdict = judged(page, [page["CONDEMNED"]])
+def test_its_history_is_reported_and_the_neighbour_is_not(page):
+    verdict = judged(page, [page["VIOLATION"]])
     assert convicted(verdict) == {"handles/added_on_closed_handle"}
     assert verdict.judgements["handles"].findings[0].proof == (
         "writer had closed its handle 1 by 20 ns",
