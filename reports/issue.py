@@ -199,17 +199,13 @@ def _shown_in_store(results: Path, mode: StoredMode, finding: Finding) -> tuple[
             run, verdict = folder.run(), read_verdict(folder)
         except EvidenceError:
             continue
-        if not _same_experiment(run, mode.run):
+        alike = all(run.get(key) == mode.run.get(key) for key in _SAME)
+        if not alike or run["plan"].get("cluster") != mode.run["plan"].get("cluster"):
             continue
         of += 1
         judgement = verdict.judgements.get(finding.property)
         shown += judgement is not None and any(one.kind == finding.kind for one in judgement.findings)
     return shown, of
-
-
-def _same_experiment(one: RunTree, other: RunTree) -> bool:
-    alike = all(one.get(key) == other.get(key) for key in _SAME)
-    return alike and one["plan"].get("cluster") == other["plan"].get("cluster")
 
 
 def _settings(run: RunTree) -> dict[str, list[tuple[str, str]]]:

@@ -10,7 +10,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -88,14 +88,10 @@ def our_name(name: str) -> str:
     return base if base.startswith("G2-") else base.replace("-item", "")
 
 
-def rows(history: Path, mine: Said, elle: Said) -> Iterator[str]:
-    """A line of the table, and one for the classes where they differ."""
-    same = mine.verdict is elle.verdict and mine.classes == elle.classes
-    agreed = "same" if same else "verdicts differ" if mine.verdict is not elle.verdict else "classes differ"
-    yield (
-        f"| {history.name} | {_told(mine)} | {_told(elle)} | {agreed} | "
-        f"{mine.took_s:.1f} | {elle.took_s:.1f} |"
-    )
+def row(history: Path, mine: Said, elle: Said, agreed: str) -> str:
+    """A line of the table."""
+    told = f"{_told(mine)} | {_told(elle)} | {agreed} | {mine.took_s:.1f} | {elle.took_s:.1f}"
+    return f"| {history.name} | {told} |"
 
 
 def _told(said: Said) -> str:
@@ -124,12 +120,12 @@ def compare(histories: Sequence[Path], jar: Path | None, java: str, heap: str, m
     code = 0
     for history in histories:
         mine, elle = ours(history, model), elles(history, model, java=java, jar=jar, heap=heap)
-        for row in rows(history, mine, elle):
-            print(row, flush=True)
+        agreed = "same"
         if mine.verdict is not elle.verdict:
-            code = ExitCode.ANOMALY
+            agreed, code = "verdicts differ", ExitCode.ANOMALY
         elif mine.classes != elle.classes:
-            code = code or ExitCode.UNKNOWN
+            agreed, code = "classes differ", code or ExitCode.UNKNOWN
+        print(row(history, mine, elle, agreed), flush=True)
     return code
 
 
