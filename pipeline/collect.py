@@ -209,8 +209,10 @@ class _Raw:
         """Where parts of the record disagree. A run that left steps out lacks their faults rightly."""
         damage = list(histories_cut({file: (part.slots, part.torn) for file, part in done.items()}, servers))
         damage += histories_missing(done, servers, self.run["clients"])
+        steps = read_lines(self.folder.steps)
+        damage += [f"record: {what}" for what in steps.damage]
         if self.end:
-            damage += ends_unexplained(servers, faults, read_lines(self.folder.steps).records)
+            damage += ends_unexplained(servers, faults, steps.records)
         if self.end and not self.end.get("left_out"):
             damage += faults_missing(self.run["plan"], faults)
         return damage

@@ -70,6 +70,12 @@ def second_boot(folder: RunFolder) -> None:
         events.write('{"server":"writer","boot":2,"event":"answering","at_ns":999999999999}\n')
 
 
+def half_a_step(folder: RunFolder) -> None:
+    """The disk was full in the middle of a line, and had room again for the next one."""
+    with folder.steps.open("a") as lines:
+        lines.write('{"step":"named","led\n{"step":"named","ledger":4,"name":"late","at_ns":9}\n')
+
+
 def test_a_record_that_agrees_is_valid(tmp_path: Path) -> None:
     verdict = judged(tmp_path, lambda _: None)
     assert (verdict.verdict, verdict.damage) == (Verdict.VALID, ())
@@ -83,6 +89,7 @@ def test_a_record_that_agrees_is_valid(tmp_path: Path) -> None:
             history(all_torn),
             ["operations: writer boot 1 exited with 0, and 52 halves of its slots are torn"],
         ),
+        (half_a_step, ["record: steps.jsonl line 2 is damaged"]),
         (history(cut), ["operations: writer boot 1 reported 52 slots at its end, its files hold 22"]),
         (second_boot, ["operations: no history of writer, boot 2"]),
         (
