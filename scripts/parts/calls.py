@@ -24,6 +24,8 @@ from stamp import ROOT
 TIMEOUT_S = 7200
 """For one command that hangs; the longest takes half an hour on an idle machine."""
 _SILENCE_S = 60
+_GRACE_S = 90
+"""For an interrupted command to end what it started: an engine with its containers takes longest."""
 Counts = Counter[str]
 """How many tests ``passed``, ``failed`` (errors included) and were ``skipped``."""
 _ENDED = {"pass": "passed", "fail": "failed", "skip": "skipped"}
@@ -75,11 +77,20 @@ class Calls:
             self._finish(process)
 
     def end(self) -> None:
-        """End all, from any thread."""
+        """Interrupt all, from any thread, and kill what has not removed its own remains in time."""
         with self._lock:
             self._ended = True
-            for process in self._running:
-                with suppress(ProcessLookupError):  # it has just ended
+            running = tuple(self._running)
+        try:
+            for process in running:  # it alone: what it started, it has to end
+                process.send_signal(signal.SIGINT)
+            until = time.monotonic() + _GRACE_S
+            for process in running:
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(max(0, until - time.monotonic()))
+        finally:
+            for process in running:
+                with suppress(ProcessLookupError):  # it has ended
                     os.killpg(process.pid, signal.SIGKILL)
 
     def _finish(self, process: subprocess.Popen[bytes]) -> None:

@@ -1,5 +1,6 @@
 """The tiers: what is listed, installed and skipped, and that each file of tests gets its line."""
 
+import signal
 import subprocess
 import sys
 import threading
@@ -11,9 +12,10 @@ import needs
 import pytest
 import steps
 import tiers
-from calls import Counts
+from calls import Calls, Counts
 from stamp import ROOT
 
+from cluster.waiting import wait_until
 from protocol.errors import FencepostError, PrerequisiteError
 from tests.progress import Progress
 
@@ -217,3 +219,25 @@ def test_after_a_silence_what_runs_is_named() -> None:
     assert heard.wait(60)
     progress.pytest_unconfigure()
     assert said[0].startswith("  running: tests/x.py::test_a (0 s)")
+
+
+@pytest.mark.parametrize(("stubborn", "code"), [(False, 0), (True, -signal.SIGKILL)])
+def test_an_interrupted_command_removes_its_remains_or_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stubborn: bool, code: int
+) -> None:
+    monkeypatch.setattr("calls._GRACE_S", 0.5 if stubborn else 60)
+    handler = "signal.SIG_IGN" if stubborn else "lambda *_: (pathlib.Path('remains').unlink(), sys.exit(0))"
+    program = (
+        f"import pathlib, signal, sys; signal.signal(signal.SIGINT, {handler}); "
+        "pathlib.Path('remains').touch(); signal.pause()"
+    )
+    calls, codes = Calls(), []
+    row = threading.Thread(
+        target=lambda: codes.append(calls.run([sys.executable, "-c", program], cwd=tmp_path))
+    )
+    row.start()
+    wait_until(lambda: ((tmp_path / "remains").exists(), "nothing"), 60, "the command to begin")
+    calls.end()
+    row.join()
+    assert codes == [code]
+    assert (tmp_path / "remains").exists() is stubborn
