@@ -17,7 +17,7 @@ from evidence.folder import RunFolder, every_mode, read_json, write_json
 from pipeline.judge import judge
 from pipeline.session import Session
 from pipeline.trends import LeftOut, Trend, _Adds, read_trend, read_trends
-from protocol.errors import EvidenceError
+from protocol.errors import UsageError
 from reports.trends import csv_text, json_text, trend_lines
 from tests.histories.simulator import simulated
 from tests.histories.story import acked, chunk, operation, unsure
@@ -99,7 +99,7 @@ def test_a_verdict_over_damaged_evidence_is_counted_and_named(results: Path, tmp
 
 def test_a_results_folder_without_runs_is_an_error_with_the_next_step(tmp_path: Path) -> None:
     result = CliRunner().invoke(command, ["--trends", "--results", str(tmp_path)])
-    assert isinstance(result.exception, EvidenceError)
+    assert isinstance(result.exception, UsageError)
     assert "--results names another folder" in result.exception.remedy
 
 
