@@ -7,9 +7,11 @@ import fencepost.history.Kind;
 import fencepost.history.Outcome;
 import fencepost.payload.Evidence;
 import java.io.IOException;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -54,13 +56,12 @@ final class MetadataWatch {
 
     /** Reads every ledger that there is; what it finds unchanged leaves no slot. */
     private int scan() throws KeeperException, InterruptedException {
+        Set<Long> missing = new HashSet<>(seen.keySet()); // before the list: what is created after it is not gone
+        long askedNs = System.nanoTime();
         List<String> paths = store.ledgers();
         paths.forEach(this::read);
-        for (long ledger : seen.keySet()) {
-            if (paths.stream().noneMatch(path -> LedgerPaths.ledger(path).orElse(-1) == ledger)) {
-                gone(ledger, System.nanoTime());
-            }
-        }
+        paths.forEach(path -> LedgerPaths.ledger(path).ifPresent(missing::remove));
+        missing.forEach(ledger -> gone(ledger, askedNs));
         return paths.size();
     }
 
