@@ -2,8 +2,12 @@
 
 ``disk_read`` says that the copy was read whole, so that an entry without a row was not on that disk when
 the boot died; ``disk_unreadable`` says why nothing is known. There is no third case: a missing index
-is not an empty index. An entry counts as held if it is in the index, or in the journal behind its mark,
-since the next boot replays that part.
+is not an empty index.
+
+An entry counts as held if the next boot can serve it: the index ``locations`` has it, or the journal behind
+its mark, which is replayed; and its ledger has a record in the index ``ledgers`` or a key in that part of the
+journal. A bookie syncs ``locations`` first, and answers "no such ledger" for each entry of a ledger without a
+key (``SingleDirectoryDbLedgerStorage#checkpoint``, ``HandleFactoryImpl``).
 """
 
 from __future__ import annotations
@@ -55,9 +59,8 @@ def read_copy(
         disk = _disk(folder, scratch, facts, sorted(spoiled))
     except ValueError as error:
         return DiskRead(HOLDINGS.empty_table(), {**line, "event": UNREADABLE, "why": str(error)})
-    table = pa.concat_tables(
-        [_rows(disk.index, bookie, boot, Place.INDEX), _rows(disk.journal, bookie, boot, Place.JOURNAL)]
-    )
+    parts = ((disk.index, Place.INDEX), (disk.journal, Place.JOURNAL))
+    table = pa.concat_tables(_rows(disk.served(places), bookie, boot, place) for places, place in parts)
     return DiskRead(table, {**line, "event": READ, **disk.told()})
 
 
@@ -87,19 +90,31 @@ class _Disk:
         """The entries that the next boot replays."""
         return [one.places for one in self.records]
 
+    @property
+    def _known(self) -> set[int]:
+        return {ledger for one in self.ledgers for ledger in one.known}
+
+    @property
+    def _keyed(self) -> set[int]:
+        return {ledger for one in self.records for ledger in one.keyed}
+
+    def served(self, places: list[Places]) -> Places:
+        """Those whose ledger the next boot knows, each once, ascending."""
+        rows = _distinct(places)
+        return rows[np.isin(rows[:, 0], [*self._known | self._keyed])]
+
     def told(self) -> DiskDetail:
         """The event's detail: numbers of entries, and the ledgers of each kind as ranges."""
-        known = {ledger for one in self.ledgers for ledger in one.known}
-        keyed = {ledger for one in self.records for ledger in one.keyed}
-        journaled = {ledger for places in self.journal for ledger in places[:, 0].tolist()}
+        index, journal = _distinct(self.index), _distinct(self.journal)
+        ledgers = {*index[:, 0].tolist(), *journal[:, 0].tolist()}
         return {
-            "index_entries": len(_distinct(self.index)),
-            "journal_entries": len(_distinct(self.journal)),
-            "ledgers": ranges(known),
+            "index_entries": len(index),
+            "journal_entries": len(journal),
+            "ledgers": ranges(self._known),
             "fenced": ranges(ledger for one in self.ledgers for ledger in one.fenced),
             "limbo": ranges(ledger for one in self.ledgers for ledger in one.limbo),
             "fences_in_journal": ranges(ledger for one in self.records for ledger in one.fenced),
-            "without_key": ranges(journaled - known - keyed),
+            "without_key": ranges(ledgers - self._known - self._keyed),
             "torn_bytes": sum(one.torn for one in self.records),
         }
 
@@ -149,9 +164,8 @@ def _distinct(parts: Iterable[Places]) -> Places:
     return np.unique(rows, axis=0)
 
 
-def _rows(parts: Iterable[Places], bookie: int, boot: int, place: Place) -> pa.Table:
+def _rows(rows: Places, bookie: int, boot: int, place: Place) -> pa.Table:
     """Rows of ``holdings``: spans of neighbours, cut where a block of entries ends."""
-    rows = _distinct(parts)
     ledger, entry = rows[:, 0], rows[:, 1]
     fresh = np.ones(len(rows), dtype=np.bool_)
     fresh[1:] = (np.diff(ledger) != 0) | (np.diff(entry) != 1) | (entry[1:] % ENTRIES_PER_BLOCK == 0)

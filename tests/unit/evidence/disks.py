@@ -15,10 +15,12 @@ from evidence.raw.disk_layout import COPY_JSON
 def index(
     folder: Path, entries: Iterable[tuple[int, int]], ledgers: Mapping[int, bytes] | None = None
 ) -> None:
-    """A ``locations`` and a ``ledgers`` folder below ``folder``."""
-    rows = {struct.pack(">qq", *entry): b"\0" * 8 for entry in entries}
-    _write(folder / "locations", rows)
-    _write(folder / "ledgers", {struct.pack(">q", ledger): data for ledger, data in (ledgers or {}).items()})
+    """A ``locations`` and a ``ledgers`` folder in ``folder``; without ``ledgers``, those of all entries."""
+    places = list(entries)
+    if ledgers is None:
+        ledgers = {ledger: ledger_data() for ledger, _ in places}
+    _write(folder / "locations", {struct.pack(">qq", *place): b"\0" * 8 for place in places})
+    _write(folder / "ledgers", {struct.pack(">q", ledger): data for ledger, data in ledgers.items()})
 
 
 def ledger_data(*, fenced: bool = False, limbo: bool = False) -> bytes:
