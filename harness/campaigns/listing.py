@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import product
+from operator import attrgetter
 from pathlib import Path
 
 from cluster.releases.versions import DEFAULT_VERSION
@@ -32,12 +33,13 @@ Counted = Mapping[tuple[str, ...], tuple[int, int]]
 
 
 def units_of(campaign: Campaign, *, plans: Path, version: str | None = None) -> list[Experiment]:
-    """Every run, each once: the first seed of all before the second of any.
+    """Every run, each once: the first seed of all before the second of any, and the runs of an entry by mode.
 
-    The plans of a matrix and drawn plans are written into the folder ``plans``. ``version`` goes before
-    the releases of the file. ``UsageError`` when nothing is left, for instance because no plan has the mode.
+    So runs of one scenario, which wait at the same moments, are seldom made side by side. The plans of a
+    matrix and drawn plans are written into the folder ``plans``. ``version`` goes before the releases of the
+    file. ``UsageError`` when nothing is left, for instance because no plan has the mode.
     """
-    listed = (unit for runs in campaign.runs for unit in _of(runs, version))
+    listed = (unit for runs in campaign.runs for unit in sorted(_of(runs, version), key=attrgetter("mode")))
     found = dict.fromkeys([*listed, *_written(campaign, plans, version)])
     if not found:
         raise UsageError(
