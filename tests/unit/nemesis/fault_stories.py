@@ -6,7 +6,7 @@ client ``writer``), ``active`` (its faults) and ``lines`` (the present fault log
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -26,6 +26,11 @@ def inject(active: Active, name: str, **params: Any) -> Any:
 
 def start(active: Active, **params: Any) -> Any:
     return active.start(Start(**params))
+
+
+def changing(cluster: Any, change: Callable[[], object]) -> Active:
+    """Faults on a cluster that changes after an injection, before that is confirmed."""
+    return Active(cluster, lambda line: change() if line["phase"] == "injected" else None)
 
 
 def phases(lines: Sequence[dict[str, Any]], fault: int = 1) -> list[str]:

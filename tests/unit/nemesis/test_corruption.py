@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from cluster.interface import ProcessState
 from cluster.processes.process import copy_places
 from nemesis.active import Active
 from nemesis.corruption import _written
 from nemesis.registry import FAULTS
 from protocol.errors import FaultError, UsageError
-from tests.unit.nemesis.fault_stories import WHOLE, Lines, inject, phases, proof
+from tests.unit.nemesis.fault_stories import WHOLE, Lines, changing, inject, phases, proof
 
 FILES = {
     "journal/current/1.txn": b"\x01" * 100 + bytes(900),
@@ -104,6 +105,21 @@ def test_what_is_as_it_was_was_not_corrupted(disk: Path, cluster: Any, active: A
     cluster.process("b1").snapshot("before")
     with pytest.raises(FaultError, match="no file of b1's journal is another than before"):
         inject(active, "corrupt", target="b1", what="journal", how="roll_back", to="before")
+
+
+def test_what_changes_again_or_is_started_before_it_is_confirmed_refutes_it(disk: Path, cluster: Any) -> None:
+    def written() -> None:
+        (disk / "journal/current/1.txn").write_bytes(b"other")
+
+    def started() -> None:
+        cluster.process("b1").state = ProcessState.RUNNING
+
+    for change, said in (
+        (written, "journal/current/1.txn changed again"),
+        (started, "was started meanwhile"),
+    ):
+        with pytest.raises(FaultError, match=said):
+            inject(changing(cluster, change), "corrupt", target="b1", what="journal", how="flip")
 
 
 def test_there_must_be_enough_to_flip(disk: Path, active: Active) -> None:

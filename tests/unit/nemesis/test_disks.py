@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from cluster.interface import Exit, ProcessState, Refusal
 from cluster.processes.keeping import Keeper
 from cluster.servers.disks import Disk, disks_of, unavailable_reason
 from nemesis.active import Active
+from nemesis.registry import FAULTS, FaultContext
 from plans.cluster import Disks
 from protocol.errors import FaultError, UsageError
 from tests.unit.nemesis.fake_disks import give_disks
@@ -125,6 +127,27 @@ def test_a_disk_that_stays_writable_is_no_full_disk(
     give_disks(cluster, tmp_path, "data")
     with pytest.raises(FaultError, match=r"is not full: .*writing 1048576 bytes was taken"):
         inject(active, "fill", target="b1")
+
+
+def test_a_disk_that_stays_full_is_not_healed(cluster: Any, active: Active, tmp_path: Path) -> None:
+    give_disks(cluster, tmp_path, "data")
+    inject(active, "fill", target="b1", rest_kb=64)
+    cluster.process("b1").disks()["data"].spare = 128 << 10
+    with pytest.raises(FaultError, match="disk data of b1 is still full: 131072 bytes are free"):
+        active.heal()
+
+
+def test_a_disk_that_takes_writes_is_not_read_only_and_one_that_takes_none_is_not_healed(
+    cluster: Any, active: Active, tmp_path: Path
+) -> None:
+    give_disks(cluster, tmp_path, "data")
+    disk = cluster.process("b1").disks()["data"]
+    disk.turn_read_only = lambda: "abort"
+    with pytest.raises(FaultError, match="disk data of b1 is not read-only: taken"):
+        inject(active, "read_only", target="b1")
+    disk.mount_again = lambda: shutil.rmtree(disk.path)
+    with pytest.raises(FaultError, match="disk data of b1 takes no writes yet: refused with ENOENT"):
+        FAULTS["read_only"](target="b1").heal(FaultContext(cluster))
 
 
 @real

@@ -7,12 +7,20 @@ from typing import Any, cast
 import pytest
 from pydantic import ValidationError
 
-from cluster.interface import Exit, ProcessState
+from cluster.interface import Exit, ProcessState, Way
 from nemesis.active import Active
 from nemesis.registry import FAULTS, Fault, register
 from protocol.errors import FaultError, LinkError, UsageError
 from protocol.faults import EFFECTS, UNPLANNED, effects_of
-from tests.unit.nemesis.fault_stories import Lines, LinkStories, ProcessStories, inject, phases, proof
+from tests.unit.nemesis.fault_stories import (
+    Lines,
+    LinkStories,
+    ProcessStories,
+    changing,
+    inject,
+    phases,
+    proof,
+)
 
 
 class TestProcesses(ProcessStories):
@@ -73,6 +81,23 @@ def test_a_pause_that_did_not_stop_it_is_not_confirmed(cluster: Any, active: Act
     assert phases(lines) == ["planned", "injected", "failed", "healed"]
 
 
+@pytest.mark.parametrize(
+    ("name", "state", "boot", "said"),
+    [
+        ("kill", ProcessState.RUNNING, 1, "but it is running in boot 1"),
+        ("kill", ProcessState.DOWN, 2, "but it is down in boot 2"),
+        ("stop", ProcessState.RUNNING, 2, "but it is running in boot 2"),
+        ("pause", ProcessState.PAUSED, 2, "b1 is paused in boot 2, not paused"),
+    ],
+)
+def test_another_state_or_boot_at_the_confirmation_refutes_the_fault(
+    cluster: Any, name: str, state: ProcessState, boot: int, said: str
+) -> None:
+    active = changing(cluster, lambda: vars(cluster.process("b1")).update(state=state, boot=boot))
+    with pytest.raises(FaultError, match=said):
+        inject(active, name, target="b1")
+
+
 def test_a_death_during_a_pause_cannot_be_resumed(cluster: Any, active: Active) -> None:
     inject(active, "pause", target="b1")
     cluster.process("b1").kill()
@@ -90,6 +115,32 @@ def test_a_link_that_the_proxy_left_open_is_not_confirmed(cluster: Any, active: 
     with pytest.raises(FaultError, match="cut writer-b2 did not take effect; the proxy says"):
         inject(active, "cut", **{"from": "writer", "to": "b2"})
     assert phases(lines) == ["planned", "injected", "failed", "healed"]
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("hold", {"from": "writer", "to": "b2"}),
+        ("slow", {"from": "writer", "to": "b2", "latency_ms": 6}),
+        ("slow", {"from": "writer", "to": "b2", "latency_ms": 5, "rate_bytes_per_s": 1000}),
+        ("isolate", {"target": "b2", "by": "hold"}),
+    ],
+)
+def test_a_link_that_the_proxy_changed_otherwise_is_not_confirmed(
+    cluster: Any, active: Active, name: str, params: dict[str, Any]
+) -> None:
+    hold, slow = cluster.links.hold, cluster.links.slow
+    cluster.links.hold = lambda source, destination, way: hold(source, destination, Way.REQUESTS)
+    cluster.links.slow = lambda *pair, **_: slow(*pair, latency_ms=5)
+    with pytest.raises(FaultError, match="did not take effect; the proxy says"):
+        inject(active, name, **params)
+
+
+def test_a_link_that_stays_cut_is_not_healed(cluster: Any, active: Active) -> None:
+    inject(active, "cut", **{"from": "writer", "to": "b2"})
+    cluster.links.heal = lambda source, destination: None
+    with pytest.raises(FaultError, match="writer-b2 is not healed of cut; the proxy says"):
+        active.heal()
 
 
 def test_an_island_is_healed_on_every_link_that_can_be(cluster: Any, active: Active) -> None:

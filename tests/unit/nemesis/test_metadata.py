@@ -9,7 +9,7 @@ import pytest
 
 from nemesis.active import Active
 from protocol.errors import FaultError, UsageError
-from tests.unit.nemesis.fault_stories import WHOLE, Lines, inject, phases, proof, start
+from tests.unit.nemesis.fault_stories import WHOLE, Lines, changing, inject, phases, proof, start
 
 
 class Store:
@@ -84,6 +84,13 @@ def test_a_restore_of_what_is_there_already_is_none(store: Store, active: Active
         inject(active, "restore_metadata", to="early")
 
 
+def test_a_store_that_was_started_meanwhile_refutes_it(store: Store, cluster: Any, active: Active) -> None:
+    inject(active, "kill", target="zk1")
+    again = changing(cluster, lambda: vars(cluster.process("zk1")).update(boot=2))
+    with pytest.raises(FaultError, match="zk1 is down in boot 2: it was started meanwhile"):
+        inject(again, "wipe_metadata")
+
+
 class Sessions:
     """Forgets a bookie at the third look after the cut, and knows it again at the third after the mending."""
 
@@ -127,6 +134,15 @@ def test_a_session_that_does_not_end_is_no_expiry(cluster: Any, active: Active, 
         inject(active, "expire", target="b1", timeout_s=0.01)
     assert phases(lines) == ["planned", "failed", "healed"]
     assert not cluster.links.state("b1", "zk1").cut
+
+
+def test_a_session_that_is_back_before_it_is_confirmed_refutes_it(sessions: Sessions, cluster: Any) -> None:
+    for change, said in (
+        (lambda: cluster.links.heal("b1", "zk1"), "b1-zk1 is not cut"),
+        (lambda: sessions._names.add("b1"), "b1 is registered again although its link is cut"),
+    ):
+        with pytest.raises(FaultError, match=said):
+            inject(changing(cluster, change), "expire", target="b1")
 
 
 def test_a_bookie_that_ends_by_itself_is_not_waited_for(

@@ -100,3 +100,27 @@ def test_where_no_packets_can_be_dropped_it_says_why(active: Active, cluster: Fa
     cluster.networks = FakeNetworks(lacking="nft missing")
     with pytest.raises(UsageError, match="nft missing"):
         inject(active, "blackhole", target="b2")
+
+
+def test_what_is_still_off_its_network_is_not_healed(active: Active, cluster: FakeCluster) -> None:
+    cluster.networks = FakeNetworks()
+    inject(active, "disconnect", target="b2")
+    cluster.networks.connect = lambda name: None
+    with pytest.raises(FaultError, match="b2 is not back on its network"):
+        active.heal()
+
+
+def test_what_still_loses_packets_is_not_healed(active: Active, cluster: FakeCluster) -> None:
+    cluster.networks = FakeNetworks()
+    inject(active, "blackhole", target="b2", way="incoming")
+    cluster.networks.stuck = {"b2"}
+    with pytest.raises(FaultError, match="b2 still loses incoming packets"):
+        active.heal()
+
+
+def test_packets_lost_the_other_way_too_are_another_fault(active: Active, cluster: FakeCluster) -> None:
+    cluster.networks = FakeNetworks()
+    drop = cluster.networks.drop_packets
+    cluster.networks.drop_packets = lambda name, ways: drop(name, Direction if ways else ())
+    with pytest.raises(FaultError, match="b2 loses incoming and outgoing packets, not incoming"):
+        inject(active, "blackhole", target="b2", way="incoming")

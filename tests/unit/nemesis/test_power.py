@@ -9,11 +9,12 @@ import pytest
 from pydantic import ValidationError
 
 from cluster.interface import ProcessState, Way
+from cluster.servers.disks import Probe
 from nemesis.active import Active
 from nemesis.registry import FAULTS
 from protocol.errors import FaultError, ServerError, UsageError
 from tests.unit.nemesis.fake_disks import give_disks
-from tests.unit.nemesis.fault_stories import WHOLE, Lines, inject, phases, proof, start
+from tests.unit.nemesis.fault_stories import WHOLE, Lines, changing, inject, phases, proof, start
 
 BOTH = ("b1", "b2")
 GONE = {"synced": True, "unsynced": False}
@@ -94,6 +95,28 @@ def test_a_file_that_should_be_gone_and_is_there_refutes_it(
         inject(active, "power_loss", targets=BOTH)
     assert phases(lines) == ["planned", "injected", "failed", "healed"]
     assert cluster.process("b2").state is ProcessState.RUNNING
+
+
+@pytest.mark.parametrize(
+    ("level", "found"),
+    [("power", Probe(synced=False, unsynced=False)), ("process", Probe(synced=True, unsynced=False))],
+)
+def test_a_loss_of_another_level_refutes_it(
+    cluster: Any, active: Active, took: list[str], level: str, found: Probe
+) -> None:
+    disk = cluster.process("b2").disks()["data"]
+    disk.probe = disk.mount_again = lambda: found
+    with pytest.raises(FaultError, match=f"b2 did not lose {level} on disk data"):
+        inject(active, "power_loss", targets=BOTH, level=level)
+
+
+@pytest.mark.parametrize(("state", "boot"), [(ProcessState.RUNNING, 1), (ProcessState.DOWN, 2)])
+def test_a_bookie_that_was_started_meanwhile_refutes_it(
+    cluster: Any, took: list[str], state: ProcessState, boot: int
+) -> None:
+    active = changing(cluster, lambda: vars(cluster.process("b2")).update(state=state, boot=boot))
+    with pytest.raises(FaultError, match=f"b2 is {state} in boot {boot}, not down"):
+        inject(active, "power_loss", targets=BOTH)
 
 
 def test_after_an_injection_that_broke_off_nobody_runs_upon_a_disk_without_power(

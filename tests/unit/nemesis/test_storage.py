@@ -12,7 +12,7 @@ from cluster.interface import ProcessState
 from nemesis.active import Active
 from nemesis.registry import FAULTS
 from protocol.errors import FaultError, UsageError
-from tests.unit.nemesis.fault_stories import WHOLE, Lines, inject, phases, proof, start
+from tests.unit.nemesis.fault_stories import WHOLE, Lines, changing, inject, phases, proof, start
 
 FILES = (
     "journal/current/VERSION",
@@ -120,6 +120,13 @@ def test_a_bookie_that_was_started_meanwhile_was_not_wiped(disk: Path, cluster: 
     )
     with pytest.raises(FaultError, match="started"):
         inject(active, "wipe", target="b1")
+
+
+def test_a_cookie_that_is_there_again_was_not_removed(disk: Path, cluster: Any, active: Active) -> None:
+    inject(active, "kill", target="b1")
+    again = changing(cluster, lambda: cluster.metadata.update(b1=b"cookie"))
+    with pytest.raises(FaultError, match="the metadata store still has the cookie of b1"):
+        inject(again, "wipe", target="b1", cookie="remove_everywhere")
 
 
 def test_a_running_bookie_keeps_its_files(disk: Path, active: Active, lines: Lines) -> None:
