@@ -54,7 +54,7 @@ def heal_everything(stage: Stage) -> None:
 
 def _bring_back(stage: Stage) -> None:
     """Start each bookie once more that has ended on its own, so that it can be asked."""
-    under_fault = {fault.target for fault in stage.faults.in_force()}
+    under_fault = {name for fault in stage.faults.in_force() for name in fault.target.split(",")}
     for name, bookie in stage.cluster.bookies.items():
         if bookie.state is ProcessState.DOWN and name not in under_fault:
             with noted(stage):

@@ -25,6 +25,7 @@ from harness.recording.stage import Ledgers, Load, Stage, of_servers
 from harness.registry import Declared, Done
 from harness.steps.clients import Append
 from nemesis.active import Active
+from nemesis.registry import FAULTS
 from plans.expected.comparison import Comparison
 from plans.grammar.names import Params
 from plans.grammar.sequence import StepSpec, Together
@@ -41,6 +42,7 @@ from protocol.errors import (
     UnplannedDeathError,
 )
 from tests.unit.nemesis.fake_cluster import FakeCluster
+from tests.unit.nemesis.fake_disks import give_disks
 
 DEFECT = Exit("b1", 1, 1, None, 5)
 FROM_OUTSIDE = Exit("b1", 1, None, 9, 5)
@@ -196,8 +198,6 @@ def test_the_first_difference_ends_the_other_branches(stage: Stage, monkeypatch:
 
 
 def test_a_bookie_that_does_not_come_back_leaves_the_rest_of_the_healing(stage: Stage) -> None:
-    from nemesis.registry import FAULTS
-
     cluster: Any = stage.cluster
     stage.faults.inject(FAULTS["kill"](target="b1"))
     cluster.process("b1").refusing = True
@@ -207,6 +207,18 @@ def test_a_bookie_that_does_not_come_back_leaves_the_rest_of_the_healing(stage: 
     heal_everything(stage)
     assert [one.partition(":")[0] for one in stage.otherwise] == ["no reply", "kill b1 was not healed"]
     assert cluster.process("b2").state is ProcessState.RUNNING
+
+
+def test_no_bookie_of_a_fault_that_was_not_healed_is_started_as_if_it_had_ended_on_its_own(
+    stage: Stage, tmp_path: Path
+) -> None:
+    cluster: Any = stage.cluster
+    give_disks(cluster, tmp_path, "data")
+    stage.faults.inject(FAULTS["power_loss"](targets=("b1", "b2")))
+    cluster.process("b1").refusing = True
+    heal_everything(stage)
+    assert [one.partition(":")[0] for one in stage.otherwise] == ["power_loss b1,b2 was not healed"]
+    assert cluster.process("b1").boot == 2
 
 
 def test_what_cannot_be_observed_leaves_out_nothing_else(
