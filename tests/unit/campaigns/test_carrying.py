@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from xml.etree import ElementTree
 
 import pytest
@@ -15,9 +16,10 @@ from pydantic import TypeAdapter
 
 from harness.campaigns.listing import units_of
 from harness.campaigns.reporting import Conclusion, changes, decision, markdown, notices, page, write_junit
+from harness.experiments import store as storing
 from harness.experiments.experiment import Experiment, Outcome, Status, outcome_of
 from harness.experiments.running import affordable, run_all, unknown_again
-from harness.experiments.store import begin, nights, prune, unfinished
+from harness.experiments.store import begin, carry_out, nights, prune, unfinished
 from harness.experiments.workers import DiedError, HungError, Judging, Recording, WorkerPool, of_control
 from plans.campaign import load_campaign
 from protocol.errors import IncapableError, UsageError
@@ -115,6 +117,34 @@ def test_old_nights_are_removed_and_one_at_work_is_not(tmp_path: Path) -> None:
         removed = prune(tmp_path, 2)
     assert removed == [stored[1].path]
     assert {night.path for night in nights(tmp_path)} == {stored[0].path, stored[2].path, stored[3].path}
+
+
+@pytest.mark.parametrize(("keep", "kept"), [("all", {1, 2, 3, 4}), ("first", {1, 2, 4}), ("none", {1})])
+def test_only_folders_of_runs_that_were_as_expected_are_removed(
+    keep: Literal["all", "first", "none"], kept: set[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first run of three of one scenario is an anomaly; the fourth run is of another scenario."""
+
+    class Pool(contextlib.nullcontext[None]):
+        def __init__(self, _folder: Path, results: Path, **_: object) -> None:
+            super().__init__()
+            self._results = results
+
+        def carry_out(self, unit: Experiment) -> Outcome:
+            (self._results / str(unit.number)).mkdir(parents=True)
+            came = Status.ANOMALY if unit.number == 1 else Status.AS_EXPECTED
+            return outcome_of(unit, came, folder=str(unit.number))
+
+        def stop(self) -> None:
+            pass
+
+    monkeypatch.setattr(storing, "WorkerPool", Pool)
+    units = [replace(UNITS[number == 4], number=number) for number in (1, 2, 3, 4)]
+    night = begin(tmp_path, "gate", units)
+    outcomes = list(carry_out(night, units, run_s=1, keep=keep))
+    assert {int(one.folder) for one in outcomes if one.folder} == kept
+    assert {int(path.name) for path in (night.path / "runs").iterdir()} == kept
+    assert next(nights(tmp_path)).outcomes == outcomes
 
 
 def test_what_got_worse_comes_first() -> None:

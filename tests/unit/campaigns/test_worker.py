@@ -5,19 +5,23 @@ from __future__ import annotations
 import pickle
 from multiprocessing import Pipe
 from pathlib import Path
-from typing import NoReturn
+from types import SimpleNamespace
+from typing import Any, NoReturn
 
 import pytest
 
+from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from harness.experiments import worker
 from harness.experiments.experiment import Status
-from harness.experiments.workers import RecordOrder, of_error
+from harness.experiments.workers import Judging, RecordOrder, of_error
 from harness.request import RunRequest
 from harness.vocabulary import words
+from plans.expected.comparison import Comparison
 from plans.load import find, load
 from plans.models import Plan
 from protocol.errors import FencepostError, IncapableError, PrerequisiteError, ServerError
+from reports.results import ModeResult, RunResult
 
 REQUEST = RunRequest(
     scenario="mine.yaml",
@@ -103,3 +107,33 @@ def test_a_worker_runs_the_very_plan_that_it_is_given(
     monkeypatch.setattr(worker, "record_only", lambda ready, *_: run.extend(ready))
     worker._record(sent(REQUEST, tmp_path / "mine" / "now-1", given), tmp_path)
     assert run == [REQUEST, given]
+
+
+@pytest.mark.parametrize(
+    ("comparison", "came", "why"),
+    [
+        (Comparison(True, ("as expected: holds",)), Status.AS_EXPECTED, ""),
+        (Comparison(False, ("lost main",), unexpected=True), Status.ANOMALY, "protected: lost main"),
+        (Comparison(False, ("read 3",), contradicted=True), Status.ANOMALY, "protected: read 3"),
+        (
+            Comparison(False, ("expected, but not found",)),
+            Status.UNKNOWN,
+            "protected: expected, but not found",
+        ),
+    ],
+)
+def test_the_outcome_of_a_run_is_that_of_its_exit_code(
+    comparison: Comparison, came: Status, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = RunFolder.create(tmp_path / "mine" / "now-1", "protected")
+    folder.write_run({"repeat": ["fencepost", "replay"]})
+    verdict = RunVerdict("mine", "protected", Verdict.ANOMALY, "1 lost", {})
+    result = RunResult("mine", 1, folder.path.parent, [ModeResult("protected", folder, verdict, comparison)])
+    acts = [SimpleNamespace(acts={"b1": 2, "b2": 1}), SimpleNamespace(acts={"b1": 4})]
+    monkeypatch.setattr(worker, "judge_recorded", lambda found, *_: result if found.modes else None)
+    monkeypatch.setattr(worker, "seeded", lambda _: acts)
+    monkeypatch.setattr(worker, "broken_unstated", lambda *_: ("order",))
+    judge: Any = None
+    assert worker._judge("mine/now-1", tmp_path, judge) == Judging(
+        came, why, "1 lost", "fencepost replay", acted=7, broken=("order",)
+    )
