@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import struct
 from itertools import pairwise
 
@@ -122,6 +123,15 @@ def test_half_an_index_is_not_readable(copy, scratch):
     index(copy / "ledgers", [(1, 0)])
     (copy / "ledgers" / "locations" / "CURRENT").unlink()
     assert why(read(copy, scratch)) == "there is no index in RocksDB (locations/CURRENT)"
+
+
+@pytest.mark.parametrize("half", ["locations", "ledgers"])
+def test_one_half_of_an_index_beside_a_whole_one_is_not_readable(copy, scratch, half):
+    """Its entries would count as lost."""
+    index(copy / "ledgers", [(1, 0)])
+    index(copy / "more", [(2, 0)])
+    shutil.rmtree(copy / "more" / half)
+    assert why(read(copy, scratch)) == f"there is no index in RocksDB ({half}/CURRENT)"
 
 
 def test_a_damaged_table_is_not_readable_and_its_path_is_not_told(copy, scratch):

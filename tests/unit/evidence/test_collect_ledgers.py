@@ -109,6 +109,14 @@ def test_a_version_that_was_seen_and_never_made_is_named() -> None:
     )
 
 
+def test_a_delete_is_no_version_that_a_client_could_see() -> None:
+    lines = [txn(1, "create", data=metadata("OPEN")), txn(2, "delete")]
+    assert collect_ledgers(lines, CLOCK, watched((1, 9 * MS))).damage == (
+        "ledgers: versions of metadata that were seen and are in no transaction: 1, "
+        "first version 1 of ledger 7",
+    )
+
+
 def test_other_paths_are_passed_over() -> None:
     lines = [
         txn(n, "create", path=path)
@@ -209,6 +217,11 @@ def test_nobodys_sight_dates_the_versions_of_a_ledger_that_was_put_back() -> Non
     rows = rows_of(7, LIVES, watched((1, 50 * MS), (1, 80 * MS)))
     assert [row["latest_ns"] for row in rows] == [70 * MS, 70 * MS, 90 * MS, 90 * MS, NEVER]
     assert rows[2]["earliest_ns"] == 70 * MS
+
+
+def test_a_number_that_comes_again_after_a_put_back_is_no_jump_of_the_clock() -> None:
+    again = txn(5, "set", version=1, data=metadata("IN_RECOVERY"), time_ms=1200)
+    assert rows_of(7, [*LIVES[:4], again], watched((1, 50 * MS)))[-1]["zxid"] == 5
 
 
 def test_an_emptied_store_has_no_ledger_and_a_new_one_may_take_the_same_id() -> None:
