@@ -14,7 +14,7 @@ from checkers.judging.contract import Batch
 from checkers.judging.judge import judge as judge_here
 from evidence.collected import read_collection
 from evidence.findings import RunVerdict, Verdict
-from evidence.folder import RunFolder
+from evidence.folder import RunFolder, read_json, write_json
 from evidence.raw.history import SLOT_BYTES
 from evidence.schemas import BLOCKED
 from pipeline import collect as collecting
@@ -25,7 +25,8 @@ from pipeline.judge import judge
 from pipeline.session import Session
 from pipeline.tables import read_table
 from protocol.errors import EvidenceError, JudgementError
-from tests.spark.rawfolder import Story, make
+from tests.inline import INLINE
+from tests.spark.rawfolder import MS, Story, make
 
 LOSSES = Story({7: 50, 8: 3000, 9: 20}, lost={7: (3, 5)}, closed_below={8: 2990})
 LARGE = Story({7: 50, 9: 66_000}, lost={9: (65_530, 65_540)}, closed_below={7: 10})
@@ -53,6 +54,33 @@ def content(folder: RunFolder) -> Mapping[str, bytes]:
 def in_process(folder: RunFolder) -> RunVerdict:
     whole = Batch({name: read_table(folder.tables, name) for name in (*BLOCKED, "ledgers")})
     return judge_here([whole], run_facts(folder, read_collection(folder)))
+
+
+def test_checkers_know_what_the_folder_says_of_the_run(tmp_path: Path) -> None:
+    """What is left out here would be judged as nothing: no racks, no allowance, a run that ended well."""
+    racks = {"b1": "r1", "b2": "r1", "b3": "r2"}
+    plan = {"cluster": {"racks": racks, "min_racks": 2}, "allowance": {"protected": {"main": 3}}}
+    folder = make(
+        tmp_path, Story({7: 5}, names={7: "main"}), required=("order",), plan=plan, silent=("reader",)
+    )
+    collection = collect(INLINE, folder)
+    write_json(
+        folder.end_json, read_json(folder.end_json) | {"left_out": "b1 is not ready", "complete": False}
+    )
+    clock = {"wall_ns": 1_000_000 * MS, "monotonic_ns": 5}
+    write_json(folder.run_json, read_json(folder.run_json) | {"clock": clock})
+    run = run_facts(folder, collection)
+    assert (run.scenario, run.mode, run.required, run.ledger_names) == (
+        "made/up",
+        "protected",
+        ("order",),
+        {7: "main"},
+    )
+    assert (run.complete, run.left_out, run.began_ns, run.most_acks) == (False, "b1 is not ready", 5, 2)
+    assert (run.racks, run.min_racks, run.allowance[7]) == (racks, 2, 3)
+    assert run.damage == ("operations: no history of reader",)
+    assert run.guarded == set(run.least_loss) == set(run.bookies) == {"b1", "b2", "b3"}
+    assert ([one["kind"] for one in run.faults], len(run.servers), run.chains) == (["kill"], 5, ())
 
 
 def test_a_list_of_findings_that_is_cut_is_whole_in_a_file(session: Session, tmp_path: Path) -> None:
