@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from plans.expected.comparison import Comparison, Found, compare
+from plans.expected.comparison import Comparison, Found, compare, unstated
 from plans.expected.expectations import Breaks, Defect, Expectation, Holds, applicable, standing
 from plans.grammar.rounds import in_rounds, ledger_and_round, ledger_in_round
 from plans.load import load_tree
@@ -111,6 +111,13 @@ def test_only_an_anomaly_that_nothing_states_is_unexpected() -> None:
     missing = compared(stated, [], "valid")
     stranger = compared(stated, [Found("order", "acked_twice")])
     assert (missing.unexpected, stranger.unexpected) == (False, True)
+
+
+def test_beside_a_seeded_defect_only_what_nothing_states_counts() -> None:
+    stated = {"protected": [HOLDS, breaks()], "journal": [breaks("")]}
+    found = [LOST, FENCED, UNCHECKED]
+    assert unstated(stated, found, mode="protected", version="4.18.0") == [FENCED]
+    assert unstated(stated, found, mode="protected", version="4.14.7") == [FENCED, UNCHECKED]
 
 
 CONTROL = Found("durability", "lost", "control")
@@ -243,6 +250,8 @@ def test_a_count_is_that_of_each_round() -> None:
     wrong = compared([entry], found, rounds=3)
     assert (wrong.met, wrong.unexpected, wrong.as_stated) == (False, True, 2)
     assert wrong.reasons[0].startswith("expected 10, but found 12 in 1 of 3 rounds (2)")
+    fewer = compared([entry], found[:2], rounds=3)
+    assert (fewer.met, fewer.as_stated) == (False, 1)
 
 
 def test_a_defect_that_shows_sometimes_shows_with_its_count() -> None:
