@@ -103,6 +103,8 @@ def test_a_row_says_case_document_decision_and_difference() -> None:
         "one answer is enough",
     )
     assert decided(decides(client="recoverer"), [], 1).case == "fig9 by recoverer"
+    assert decided(read(), [], 1).case == "fig9 (read)"
+    assert describe(read()) == "decides ok on fig9"
 
 
 def test_rounds_are_counted_and_all_their_decisions_told() -> None:

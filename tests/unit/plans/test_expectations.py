@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from plans.expected.comparison import Comparison, Found, compare, unstated
 from plans.expected.expectations import Breaks, Defect, Expectation, Holds, applicable, standing
@@ -241,6 +242,12 @@ def test_class_entries_and_count_narrow_what_is_stated(
     assert said in comparison.reasons[0]
 
 
+@pytest.mark.parametrize("entries", [[5], [1, 2, 3], [2, 1]])
+def test_entries_are_stated_as_first_and_last(entries: list[int]) -> None:
+    with pytest.raises(ValidationError, match=r"must be \[first, last\]"):
+        Breaks.model_validate({"property": "durability", "entries": entries})
+
+
 def test_a_count_is_that_of_each_round() -> None:
     entry = Breaks(property="durability", ledger="control", count=10)
     found = [FORGED._replace(ledger=f"control.{number}") for number in (1, 2, 3)]
@@ -250,6 +257,8 @@ def test_a_count_is_that_of_each_round() -> None:
     wrong = compared([entry], found, rounds=3)
     assert (wrong.met, wrong.unexpected, wrong.as_stated) == (False, True, 2)
     assert wrong.reasons[0].startswith("expected 10, but found 12 in 1 of 3 rounds (2)")
+    found[2] = found[2]._replace(amount=3)
+    assert compared([entry], found, rounds=3).unexpected
     fewer = compared([entry], found[:2], rounds=3)
     assert (fewer.met, fewer.as_stated) == (False, 1)
 
