@@ -67,11 +67,13 @@ def test_events_keep_their_interval_and_everything_else_as_detail() -> None:
     lines = [
         {"server": "b1", "boot": 1, "event": "exit", "at_ns": 90, "code": None, "signal": 9},
         {"server": "b1", "boot": 1, "event": "answering", "at_ns": 50, "earliest_ns": 40},
+        {"server": "b1", "boot": 1, "event": "odd", "at_ns": 95, "earliest_ns": 99},
         {"server": "b1"},
     ]
     found = collect_servers(lines, CLOCK)
     assert found.table.schema == SERVERS
-    answering, exited = found.table.to_pylist()
+    answering, exited, odd = found.table.to_pylist()
+    assert (odd["earliest_ns"], odd["latest_ns"]) == (95, 95)
     assert (answering["event"], answering["earliest_ns"], answering["latest_ns"]) == ("answering", 40, 50)
     assert json.loads(exited["detail"]) == {"code": None, "signal": 9}
     assert found.damage == ("servers: a recorded event says nothing usable: {'server': 'b1'}",)
