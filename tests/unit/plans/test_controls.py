@@ -33,6 +33,7 @@ expect:
   protected:
     - breaks: {property: durability, ledger: main}
     - defect: {property: order, ledger: main, reference: a, rate: sometimes}
+    - defect: {property: lac, reference: a}
     - decides: {ledger: other, step: create, outcome: ok, document: a}
     - breaks: {property: fencing, versions: "==4.15.0"}
     - breaks: {property: closing}
@@ -60,6 +61,7 @@ def controlled(tmp_path: Path, words: dict[str, Any]) -> Try:
     [
         "{mode: protected}",
         "{mode: protected, property: durability}",
+        "{mode: protected, property: lac}",
         "{version: 4.15.0, property: fencing}",
         "{set: {wide: true, long: false}, property: closing}",
         "{step: main is made}",
@@ -123,8 +125,8 @@ def test_a_recorded_plan_is_read_whatever_its_control_was(controlled: Try) -> No
 def test_what_a_control_does_depends_on_mode_and_release(controlled: Try) -> None:
     plan = controlled("[{mode: protected}, {version: 4.15.0, property: fencing}]")
     by_mode, by_release = plan.control
-    assert [entry.says for entry in effect(plan, by_mode, "protected", "4.18.0")] == ["breaks"]
+    assert [entry.says for entry in effect(plan, by_mode, "protected", "4.18.0")] == ["breaks", "defect"]
     assert effect(plan, by_mode, "journal") == ()
-    assert len(effect(plan, by_mode, "protected", "4.15.0")) == 2
+    assert len(effect(plan, by_mode, "protected", "4.15.0")) == 3
     assert len(effect(plan, by_release, "protected", "4.18.0")) == 1
     assert effect(plan, by_release, "journal", "4.15.0") == ()

@@ -80,6 +80,13 @@ def test_the_table(
     assert said in "\n".join(comparison.reasons)
 
 
+@pytest.mark.parametrize(("verdict", "unexpected"), [("unknown", False), ("anomaly", True)])
+def test_an_unknown_verdict_is_no_anomaly_and_an_anomaly_without_a_finding_is_one(
+    verdict: str, unexpected: bool
+) -> None:
+    assert compared([HOLDS], [], verdict).unexpected is unexpected
+
+
 def test_an_absent_defect_is_reported_by_name() -> None:
     comparison = compared([defect("sometimes")], [], "valid")
     assert comparison.met
@@ -97,6 +104,7 @@ def test_only_what_is_stated_for_the_mode_and_version_applies() -> None:
     assert applicable(expect, "protected", "4.14.7") == (breaks(versions="<4.15"),)
     assert applicable(expect, "protected", "4.15.0") == ()
     assert applicable(expect, "nosync", "4.15.0") == ()
+    assert Holds(versions="<4.15").model_dump() == {"holds": {"versions": "<4.15"}}
     assert not compare(expect, [], "valid", mode="protected", version="4.14.7").met
     assert compare(expect, [], "valid", mode="protected", version="4.15.0").met
 
