@@ -175,8 +175,6 @@ EXPECTATIONS: dict[str, type[Expectation]] = {
 
 def _by_name(value: object, info: ValidationInfo) -> Expectation:
     """The entry of ``holds`` or ``{breaks: {property: durability}}``."""
-    if isinstance(value, Expectation):
-        return value
     tree = {value: {}} if value == "holds" else value
     name, params = one_named(tree, "expectation", EXPECTATIONS)
     if name not in EXPECTATIONS:
@@ -198,14 +196,8 @@ def applicable(
     return tuple(entry for entry in expect.get(mode, ()) if within(version, entry.versions))
 
 
-def describe(entry: Expectation) -> str:
+def describe(entry: Breaks | Defect) -> str:
     """``breaks durability (lost, forged) on main, entries 0..9, 10 in all``."""
-    if isinstance(entry, Holds):
-        return "holds"
-    if isinstance(entry, Decides):
-        return f"decides {entry.outcome} on {entry.ledger}"
-    if isinstance(entry, Measures):
-        return f"measures {entry.figure} of {entry.property}"
     kind = ", ".join(filter(None, (entry.kind, entry.loss)))
     text = f"{entry.says} {entry.property}{f' ({kind})' if kind else ''}"
     text += f" on {entry.ledger}" if entry.ledger else ""

@@ -79,9 +79,10 @@ def _expectations(plan: Plan) -> Iterator[Problem]:
             yield Problem(("expect",), f"nothing is stated for mode `{mode}`; write `{mode}: [holds]`")
     for mode, stated in plan.expect.items():
         holds = [entry for entry in stated if isinstance(entry, Holds)]
-        others = [entry for entry in stated if isinstance(entry, Breaks | Defect)]
         for index, other in enumerate(stated):
-            if other in others and any(overlap(other.versions, entry.versions) for entry in holds):
+            if not isinstance(other, Breaks | Defect):
+                continue
+            if any(overlap(other.versions, entry.versions) for entry in holds):
                 text = f"`holds` and `{describe(other)}` are stated for the same versions"
                 yield Problem(("expect", mode, index), text)
 
