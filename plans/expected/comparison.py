@@ -232,7 +232,7 @@ def _unknown(
 ) -> dict[str, set[int]]:
     """A sentence for each property that is unknown where no stated anomaly shows, with its rounds."""
     shown = [(entry, one) for entry in stated for one in anomalies if _matches(entry, one, rounds)]
-    broken = {one.ledger for _, one in shown if one.ledger}
+    broken = {one.ledger for _, one in shown}
     everywhere = {entry.property for entry, _ in shown if not entry.ledger}
     groups: dict[str, set[int]] = {}
     for name, ledger in undecided:

@@ -29,6 +29,8 @@ steps:
           note: b1 dies
   - create: {client: writer, ledger: other}
     note: other is made
+  - create: {client: writer, ledger: bare}
+    note: bare is made
 expect:
   protected:
     - breaks: {property: durability, ledger: main}
@@ -72,6 +74,7 @@ def controlled(tmp_path: Path, words: dict[str, Any]) -> Try:
         "[{mode: journal}, {defect: 'close-drops-last-entry,every=1', property: closing}]",
         "{nothing: a search}",
         "[{mode: journal}, {nothing: no fault does it, property: order}]",
+        "{nothing: no fault does it, property: order}\nrequired: [durability]",
     ],
 )
 def test_a_control_that_runs_is_read_and_comes_back(controlled: Try, control: str) -> None:
@@ -90,6 +93,7 @@ def test_a_control_that_runs_is_read_and_comes_back(controlled: Try, control: st
         ("{set: {wide: true}, property: content}", "no mode states that these values break `content`"),
         ("{set: {wdie: true}}", "wdie"),
         ("{step: nobody dies}", "no step has the note `nobody dies`"),
+        ("{step: bare is made}", "nothing under `protected` states what it does on `bare`"),
         ("{step: b1 dies}", "the step names no ledger; say with `ledger` or `property`"),
         ("{step: b1 dies, ledger: third}", "unknown ledger `third`"),
         ("{step: b1 dies, ledger: other, property: durability}", "breaks `durability` on `other`"),

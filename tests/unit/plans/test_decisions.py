@@ -226,6 +226,7 @@ def measured(entry: Measures, value: int | None, *, whole: bool = True) -> Compa
             False,
             f"{TOOK} not known, the plan expects at most 9,000 (in time)",
         ),
+        ({"at_least": 1}, 1, True, False, "at least 1"),
         ({"at_least": 1}, 0, False, True, f"{TOOK} 0, the plan expects at least 1 (in time)"),
         ({"at_least": 1, "at_most": 3}, 2, True, False, "at least 1 and at most 3"),
     ],

@@ -231,6 +231,7 @@ FORGED = Found("durability", "lost", "control", "forged", 10, 19, 10)
         ({"class": "forged"}, [FORGED._replace(loss="unexplained")], False, True, "not expected: durability"),
         ({"entries": [10, 19]}, [FORGED], True, False, "on control, entries 10..19"),
         ({"entries": [10, 30]}, [FORGED], True, False, ""),
+        ({"entries": [10, 10]}, [FORGED._replace(last=10)], True, False, ""),
         ({"entries": [11, 19]}, [FORGED], False, True, "an anomaly that was not expected"),
         ({"entries": [10, 18]}, [FORGED], False, True, "an anomaly that was not expected"),
         ({"entries": [0, 9]}, [FORGED._replace(first=-1, last=-1)], False, True, "not expected"),
