@@ -91,7 +91,7 @@ class Corrupt(BookieFault, Tampering):
 
     def _flip(self, bookie: Bookie, random: Random) -> Proof:
         """Flip distinct bits; the proof names the places of the first few."""
-        written = {path: len(_written(path)) for path in self._filled(bookie)}
+        written = {path: len(_written(path)) for path in self._files(bookie.places())}
         total = 8 * sum(written.values())
         if total < self.bits:
             raise FaultError(f"{self.target}'s {self.what} has {total} bits, too few to flip {self.bits}")
@@ -104,7 +104,8 @@ class Corrupt(BookieFault, Tampering):
 
     def _truncate(self, bookie: Bookie) -> Proof:
         """Cut the end of the newest file's written part off."""
-        sizes = {path: size for path in self._filled(bookie) if (size := len(_written(path)))}
+        files = self._files(bookie.places())
+        sizes = {path: size for path in files if (size := len(_written(path)))}
         path = max(sizes, key=lambda one: (one.stat().st_mtime_ns, one.name), default=None)
         if path is None:
             raise FaultError(f"{self.target} has nothing written in its {self.what}")
@@ -132,10 +133,6 @@ class Corrupt(BookieFault, Tampering):
         part, _ = _WHERE[self.what]
         found = (path for folder in folders(places, part) for path in files_below(folder))
         return [path for path in found if self._meant(path)]
-
-    def _filled(self, bookie: Bookie) -> list[Path]:
-        """The selected files without empty ones."""
-        return [path for path in self._files(bookie.places()) if path.stat().st_size]
 
     def _meant(self, path: Path) -> bool:
         """Whether a file below the part's folders is selected; RocksDB's are only rolled back together."""

@@ -53,6 +53,12 @@ def test_a_healed_thing_may_be_hit_again(active: Active, lines: Lines) -> None:
     assert phases(lines, 2) == ["planned", "injected", "confirmed"]
 
 
+def test_a_kill_ends_the_pause_of_no_other_process(active: Active, lines: Lines) -> None:
+    inject(active, "pause", target="b1")
+    inject(active, "kill", target="b2")
+    assert [str(entry) for entry in active.in_force()] == ["pause b1", "kill b2"]
+
+
 def test_links_heal_before_zookeeper_and_bookies_newest_first(cluster: Any, active: Active) -> None:
     inject(active, "kill", target="writer")
     inject(active, "cut", **WRITER_B2)

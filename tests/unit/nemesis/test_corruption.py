@@ -125,6 +125,7 @@ def test_what_changes_again_or_is_started_before_it_is_confirmed_refutes_it(disk
 def test_there_must_be_enough_to_flip(disk: Path, active: Active) -> None:
     with pytest.raises(FaultError, match="b1's journal has 800 bits, too few to flip 801"):
         inject(active, "corrupt", target="b1", what="journal", how="flip", bits=801)
+    inject(active, "corrupt", target="b1", what="journal", how="flip", bits=800)
 
 
 def test_a_snapshot_that_nobody_took_is_refused(disk: Path, active: Active) -> None:

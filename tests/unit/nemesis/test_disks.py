@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 import threading
 from collections.abc import Iterator
@@ -109,6 +110,27 @@ def test_what_a_living_bookie_gives_back_meanwhile_is_taken_too(
     assert proof(lines, "confirmed")["spare_bytes"]["data"] == 128 << 10
 
 
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
+def test_a_disk_that_gives_less_than_it_says_is_filled_in_smaller_parts(
+    cluster: Any, active: Active, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    give_disks(cluster, tmp_path, "data")
+    whole = os.posix_fallocate
+
+    def less(file: int, offset: int, size: int) -> None:
+        if size > 300 << 10:
+            raise OSError(number, "refused")
+        whole(file, offset, size)
+
+    monkeypatch.setattr(os, "posix_fallocate", less)
+    if number == errno.ENOSPC:
+        inject(active, "fill", target="b1", rest_kb=128)
+        assert cluster.process("b1").disks()["data"].spare_bytes() == 128 << 10
+    else:
+        with pytest.raises(FaultError, match=r"disk data cannot be filled: .*refused"):
+            inject(active, "fill", target="b1", rest_kb=128)
+
+
 def test_a_bookie_that_gave_up_over_it_is_started_again(cluster: Any, active: Active, tmp_path: Path) -> None:
     give_disks(cluster, tmp_path, "data")
     inject(active, "fill", target="b1", rest_kb=64)
@@ -145,6 +167,7 @@ def test_a_disk_that_takes_writes_is_not_read_only_and_one_that_takes_none_is_no
     disk.turn_read_only = lambda: "abort"
     with pytest.raises(FaultError, match="disk data of b1 is not read-only: taken"):
         inject(active, "read_only", target="b1")
+    assert cluster.process("b1").allowed == [1]
     disk.mount_again = lambda: shutil.rmtree(disk.path)
     with pytest.raises(FaultError, match="disk data of b1 takes no writes yet: refused with ENOENT"):
         FAULTS["read_only"](target="b1").heal(FaultContext(cluster))

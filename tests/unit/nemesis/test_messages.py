@@ -126,6 +126,12 @@ def test_a_fault_that_counts_nothing_cannot_be_asked(cluster: Any, active: Activ
         active.acted("metadata")
 
 
+def test_a_link_that_understands_no_messages_is_refused(cluster: Any, active: Active) -> None:
+    cluster.links.filters = lambda source, destination: False
+    with pytest.raises(UsageError, match="writer-b1 understands no messages on this backend"):
+        inject(active, "drop", **TO_B1)
+
+
 def test_nothing_is_asked_of_what_is_not_in_force(active: Active) -> None:
     assert active.acted("late") is None
 
