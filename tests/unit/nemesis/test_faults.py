@@ -67,6 +67,14 @@ def test_a_death_by_another_signal_is_no_kill(cluster: Any, active: Active, line
     assert b1.state is ProcessState.RUNNING
 
 
+def test_what_a_disk_held_is_copied_when_its_bookie_is_dead(cluster: Any, active: Active) -> None:
+    seen: list[ProcessState] = []
+    b1 = cluster.process("b1")
+    b1.capture_disk = lambda: seen.append(b1.state)
+    inject(active, "kill", target="b1")
+    assert seen == [ProcessState.DOWN]
+
+
 def test_a_stop_that_needed_sigkill_is_no_stop(cluster: Any, active: Active) -> None:
     b1 = cluster.process("b1")
     b1.stop = lambda timeout_s: b1.kill()

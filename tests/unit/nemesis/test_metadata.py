@@ -122,6 +122,7 @@ def test_a_session_expires_and_comes_back(
     inject(active, "expire", target="b1")
     assert sessions.registered() == {"b2"}
     assert cluster.links.state("b1", "zk1").cut
+    assert proof(lines, "confirmed")["registered"] is False
     assert active.heal(target="b1") == ["expire b1"]
     assert sessions.registered() == {"b1", "b2"}
     assert phases(lines) == WHOLE

@@ -12,7 +12,7 @@ from cluster.interface import ProcessState, Way
 from cluster.servers.disks import Probe
 from nemesis.active import Active
 from nemesis.registry import FAULTS
-from protocol.errors import FaultError, ServerError, UsageError
+from protocol.errors import FaultError, LinkError, ServerError, UsageError
 from tests.unit.nemesis.fake_disks import give_disks
 from tests.unit.nemesis.fault_stories import WHOLE, Lines, changing, inject, phases, proof, start
 
@@ -69,6 +69,25 @@ def test_no_link_of_the_observer_is_touched_and_the_others_are_as_they_were(
     assert {pair: cluster.links.state(*pair) for pair in cluster.links.pairs()} == before
     assert cluster.links.state("recoverer", "b1").held == (Way.ANSWERS,)
     assert not [order for order in cluster.orders.given if "observer" in order]
+
+
+def test_links_are_as_they_were_but_for_those_that_the_proxy_does_not_restore(
+    cluster: Any, active: Active, took: list[str]
+) -> None:
+    cluster.orders.fail["heal writer-b1"] = LinkError("no answer")
+    with pytest.raises(FaultError, match="no answer"):
+        inject(active, "power_loss", targets=["b1"])
+    cut = [pair for pair in cluster.links.pairs() if cluster.links.state(*pair).cut]
+    assert cut == [("writer", "b1")]
+
+
+def test_what_a_disk_held_is_copied_when_it_is_mounted_again(
+    cluster: Any, active: Active, took: list[str]
+) -> None:
+    b1 = cluster.process("b1")
+    b1.capture_disk = lambda: took.append("copy b1")
+    inject(active, "power_loss", targets=["b1"])
+    assert took[-2:] == ["mount b1/data", "copy b1"]
 
 
 def test_one_disk_alone_may_lose_power(cluster: Any, active: Active, tmp_path: Path) -> None:
