@@ -4,7 +4,7 @@ Source: the replication protocol ("Guarantees": read in the order written, the s
 all; an add is acknowledged when all with lower ids are, also to a writer that chooses the ids). The
 recorder says beside each row which id was due; that two readers see the same bytes
 under one id is :mod:`checkers.content`. A read of a range delivers all of it or does not end ok
-(``LedgerHandle#readAsync``); the harness's clients issue no batch reads, which may deliver less.
+(``LedgerHandle#readAsync``); a batch read may deliver less.
 Each id is acknowledged once in one life of its ledger: where a fault of the run put the metadata back,
 another ledger may have had the same id.
 """
@@ -98,7 +98,8 @@ _READ = ("client", "seq", "entry", "last", "result")
 def _short_reads(rows: Rows) -> Rows:
     """Confirmed reads of a range that ended ok with fewer entries."""
     reads = rows.of(kind=Kind.READ, outcome=Outcome.OK)
-    reads = reads.where((reads["last"] >= 0) & (reads["result"] >= 0) & ~flagged(reads, Flag.UNCONFIRMED))
+    reads = reads.where(~flagged(reads, Flag.UNCONFIRMED | Flag.BATCH))
+    reads = reads.where((reads["last"] >= 0) & (reads["result"] >= 0))
     return reads.where(reads["result"] < reads["last"] - reads["entry"] + 1)
 
 

@@ -208,9 +208,14 @@ class Commands:
         """Ask the bookies for the LAC."""
         return self._ask(Known, "lac", handle=handle)
 
-    def read(self, handle: str, first: int, last: int) -> Delivered:
-        """Read entries ``first`` to ``last``."""
-        return self._ask(Delivered, "read", handle=handle, first=first, last=last)
+    def read(self, handle: str, first: int, last: int, *, unconfirmed: bool = False) -> Delivered:
+        """Read entries ``first`` to ``last``; ``unconfirmed`` ones too, or none beyond the LAC."""
+        beyond = unconfirmed or None
+        return self._ask(Delivered, "read", handle=handle, first=first, last=last, unconfirmed=beyond)
+
+    def batch_read(self, handle: str, first: int, last: int) -> Delivered:
+        """Read entries ``first`` to ``last`` in one request, which may deliver fewer."""
+        return self._ask(Delivered, "batch_read", handle=handle, first=first, last=last)
 
     def tail(self, handle: str, *, background: bool) -> Totals:
         """Follow the LAC and read what it covers, until the ledger's end."""

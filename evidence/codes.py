@@ -44,6 +44,7 @@ class Flag(IntFlag):
     FINAL = 16
     ADV = 32
     PASS = 64
+    BATCH = 128
 
 
 class Outcome(IntEnum):

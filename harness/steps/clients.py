@@ -1,4 +1,4 @@
-"""Steps of clients: create, append, recover, open, close, read, tail, lac, force, delete; extend, read_log.
+"""Steps of clients on a ledger: create, append, the opens and reads, close, force, delete; on a log.
 
 Each sends one command to a client process; the client records the operations. Nothing here
 reads a history.
@@ -143,19 +143,20 @@ def _or_dash(number: int | None) -> str:
     return "-" if number is None else str(number)
 
 
+def _not_before_first(value: int | None, info: ValidationInfo) -> int | None:
+    first = info.data.get("first", 0)
+    if value is not None and value < first:
+        raise ValueError(f"last {value} is before first {first}")
+    return value
+
+
 class Read(Act):
     """Read entries ``first`` to ``last``; without ``last``, to the end that the handle knows."""
 
     first: int = Field(default=0, ge=0)
     last: int | None = Field(default=None, ge=0)
 
-    @field_validator("last")
-    @classmethod
-    def _not_before(cls, value: int | None, info: ValidationInfo) -> int | None:
-        first = info.data.get("first", 0)
-        if value is not None and value < first:
-            raise ValueError(f"last {value} is before first {first}")
-        return value
+    _not_before = field_validator("last")(_not_before_first)
 
 
 @step(Read)
@@ -173,6 +174,38 @@ def read(stage: Stage, step: Read) -> Done:
     found = client.read(handle, step.first, last)
     text = f"{step.client} reads {found.entries} entries of {step.ledger}"
     return ended(found, text, entries=found.entries, lac=lac)
+
+
+class ReadUnconfirmed(Act):
+    """Read entries ``first`` to ``last``, also beyond the LAC."""
+
+    first: int = Field(ge=0)
+    last: int = Field(ge=0)
+
+    _not_before = field_validator("last")(_not_before_first)
+
+
+@step(ReadUnconfirmed)
+def read_unconfirmed(stage: Stage, step: ReadUnconfirmed) -> Done:
+    handle, client = stage.ledgers.handle(step.client, step.ledger), stage.client(step.client)
+    found = client.read(handle, step.first, step.last, unconfirmed=True)
+    text = f"{step.client} reads {found.entries} perhaps unconfirmed entries of {step.ledger}"
+    return ended(found, text, entries=found.entries)
+
+
+class BatchRead(Act):
+    """Read at most ``entries`` entries from ``first`` on in one request (since 4.17.0, with V2)."""
+
+    first: int = Field(default=0, ge=0)
+    entries: int = Field(default=100, ge=1, le=100_000)
+
+
+@step(BatchRead)
+def batch_read(stage: Stage, step: BatchRead) -> Done:
+    handle, client = stage.ledgers.handle(step.client, step.ledger), stage.client(step.client)
+    found = client.batch_read(handle, step.first, step.first + step.entries - 1)
+    text = f"{step.client} reads a batch of {found.entries} entries of {step.ledger}"
+    return ended(found, text, entries=found.entries)
 
 
 class Tail(Act):

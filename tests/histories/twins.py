@@ -264,7 +264,7 @@ def order(history: list[Fact]) -> Plain:
     times = {where: number for where, number in times.items() if not was_put_back(history, where[0])}
     things |= {("acked_twice", *where) for where, number in times.items() if number > 1}
     for row in operations(history, Kind.READ):
-        if ok(row) and row["last"] >= 0 and row["result"] >= 0 and not has(row, Flag.UNCONFIRMED):
+        if ok(row) and min(row["last"], row["result"]) >= 0 and not has(row, Flag.UNCONFIRMED | Flag.BATCH):
             missing = range(row["entry"] + row["result"], row["last"] + 1)
             things |= {("ended_short", row["ledger"], entry) for entry in missing}
     return concluded(things, seen > 0)

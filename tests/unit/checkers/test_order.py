@@ -101,9 +101,10 @@ def test_short_reads_of_several_ledgers_have_a_proof_each():
     assert found[2].proof == ("reader, operation 32: a read of entry 0 ended ok with 0 entries",)
 
 
-def test_a_read_that_is_not_ok_or_not_confirmed_may_end_short():
+def test_a_read_that_is_not_ok_or_not_confirmed_or_of_a_batch_may_end_short():
     assert not order(acked(0), read(0, 4, 3, outcome=Outcome.UNKNOWN)).findings
     assert not order(acked(0), read(0, 4, 3, flags=Flag.UNCONFIRMED)).findings
+    assert not order(acked(0), read(0, 4, 3, flags=Flag.BATCH)).findings
 
 
 def test_two_acknowledgements_are_found_wherever_in_their_block_they_are():

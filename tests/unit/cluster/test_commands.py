@@ -39,6 +39,19 @@ def test_what_is_not_asked_for_is_not_sent() -> None:
     assert sent == [("create", {"handle": "h", "ensemble": 3, "write_quorum": 3, "ack_quorum": 2})]
 
 
+def test_a_read_says_how_far_it_may_go() -> None:
+    sent: list[Any] = []
+    reader = commands({"ok": True, "entries": 2}, sent)
+    reader.read("h", 0, 1)
+    reader.read("h", 0, 1, unconfirmed=True)
+    reader.batch_read("h", 0, 99)
+    assert sent == [
+        ("read", {"handle": "h", "first": 0, "last": 1}),
+        ("read", {"handle": "h", "first": 0, "last": 1, "unconfirmed": True}),
+        ("batch_read", {"handle": "h", "first": 0, "last": 99}),
+    ]
+
+
 def test_a_refused_command_says_why() -> None:
     added = commands({**FENCED, "acked": 3}, []).append("h", 10, entry_bytes=64, outstanding=1)
     assert (added.acked, added.unknown, added.outcome) == (3, 0, Outcome.FAIL)

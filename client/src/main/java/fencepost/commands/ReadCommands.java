@@ -13,7 +13,7 @@ import fencepost.ledgers.Ledger;
 import fencepost.ledgers.LedgerReader;
 import java.util.Map;
 
-/** Reading: read, lac, tail. */
+/** Reading: read, batch_read, lac, tail. */
 public final class ReadCommands {
     private static final int DEFAULT_BATCH = 100;
 
@@ -27,6 +27,7 @@ public final class ReadCommands {
     /** Adds the commands by their names. */
     public void register(Map<String, Command> commands) {
         commands.put("read", (parameters, progress) -> read(parameters));
+        commands.put("batch_read", (parameters, progress) -> batchRead(parameters));
         commands.put("lac", (parameters, progress) -> lac(parameters));
         commands.put("tail", (parameters, progress) -> tail(parameters));
     }
@@ -34,9 +35,18 @@ public final class ReadCommands {
     private ObjectNode read(Parameters parameters) throws CommandException, InterruptedException {
         Ledger ledger = session.handles().get(parameters.text("handle"));
         int flags = parameters.flag("unconfirmed") ? Flag.UNCONFIRMED.code() : 0;
-        LedgerReader.Range range = new LedgerReader(ledger, flags).readAll(
+        return delivered(ledger, new LedgerReader(ledger, flags).readAll(
                 parameters.number("first"), parameters.number("last"),
-                parameters.count("batch", 1, DEFAULT_BATCH));
+                parameters.count("batch", 1, DEFAULT_BATCH)));
+    }
+
+    private ObjectNode batchRead(Parameters parameters) throws CommandException, InterruptedException {
+        Ledger ledger = session.handles().get(parameters.text("handle"));
+        return delivered(ledger, new LedgerReader(ledger, Flag.BATCH.code()).read(
+                parameters.number("first"), parameters.number("last")));
+    }
+
+    private static ObjectNode delivered(Ledger ledger, LedgerReader.Range range) throws CommandException {
         ObjectNode reply = reply().put("entries", range.delivered());
         if (range.error() == Errors.OK) {
             return reply;

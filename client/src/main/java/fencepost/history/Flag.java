@@ -13,7 +13,9 @@ public enum Flag {
     /** A handle whose entry ids are given by the caller. */
     ADV(32),
     /** Part of a pass through a log of ledgers. */
-    PASS(64);
+    PASS(64),
+    /** A read of a batch, which may deliver less than it asks for. */
+    BATCH(128);
 
     private final int code;
 

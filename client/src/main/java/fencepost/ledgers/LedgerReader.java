@@ -7,7 +7,9 @@ import fencepost.history.Kind;
 import fencepost.history.Outcome;
 import fencepost.history.Pending;
 import fencepost.payload.Payload;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import org.apache.bookkeeper.client.FencepostAccess;
 import org.apache.bookkeeper.client.api.LedgerEntries;
 import org.apache.bookkeeper.client.api.LedgerEntry;
 
@@ -33,10 +35,7 @@ public final class LedgerReader {
      */
     public Range read(long first, long last) throws InterruptedException {
         Pending pending = ledger.history().begin(ledger.invocation(Kind.READ, flags).about(first, last));
-        boolean unconfirmed = (flags & Flag.UNCONFIRMED.code()) != 0;
-        try (LedgerEntries entries = (unconfirmed
-                ? ledger.handle().readUnconfirmedAsync(first, last)
-                : ledger.handle().readAsync(first, last)).get()) {
+        try (LedgerEntries entries = request(first, last).get()) {
             long delivered = deliver(entries, first, pending);
             pending.complete(Completion.ok(ledger.id()).telling(delivered, Ledger.NONE));
             return new Range(delivered, Errors.OK);
@@ -83,6 +82,16 @@ public final class LedgerReader {
             }
         }
         return new Range(delivered, error);
+    }
+
+    private CompletableFuture<LedgerEntries> request(long first, long last) {
+        if ((flags & Flag.BATCH.code()) != 0) {
+            return FencepostAccess.readBatch(ledger.handle(), first, (int) (last - first + 1));
+        }
+        boolean unconfirmed = (flags & Flag.UNCONFIRMED.code()) != 0;
+        return unconfirmed
+                ? ledger.handle().readUnconfirmedAsync(first, last)
+                : ledger.handle().readAsync(first, last);
     }
 
     private long deliver(LedgerEntries entries, long first, Pending read) {

@@ -1,11 +1,12 @@
 package org.apache.bookkeeper.client;
 
 import java.util.concurrent.CompletableFuture;
+import org.apache.bookkeeper.client.api.LedgerEntries;
 import org.apache.bookkeeper.proto.BookieClient;
 
 /**
  * The few things that BookKeeper's client can do but keeps to its own package. The signatures used here are the
- * same in every release from 4.14 to 4.18.
+ * same in every release from 4.14 to 4.18, except where a method says otherwise.
  */
 public final class FencepostAccess {
     private FencepostAccess() {
@@ -35,5 +36,20 @@ public final class FencepostAccess {
         op.setLac(lac);
         op.initiate(handle.macManager.computeDigestAndPackageForSendingLac(lac));
         return result;
+    }
+
+    /**
+     * Reads up to {@code count} entries from {@code first} on in one request, of any size that a frame may have.
+     * The method is called by its name, because releases before 4.17.0 do not have it.
+     */
+    @SuppressWarnings("unchecked")
+    public static CompletableFuture<LedgerEntries> readBatch(LedgerHandle handle, long first, int count) {
+        try {
+            return (CompletableFuture<LedgerEntries>) handle.getClass()
+                    .getMethod("batchReadAsync", long.class, int.class, long.class)
+                    .invoke(handle, first, count, 0L);
+        } catch (ReflectiveOperationException e) {
+            throw new UnsupportedOperationException("this release of BookKeeper's client reads no batches", e);
+        }
     }
 }
