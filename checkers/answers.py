@@ -45,7 +45,7 @@ _READS = (Message.READ, Message.RECOVERY_READ)
 _ANSWER = ("received_ns", "asked_ns", "kind", "status", "source")
 _WORDS = {Status.ENOENTRY: "no such entry", Status.ENOLEDGER: "no such ledger"}
 _ASKED = {Message.READ: "read", Message.RECOVERY_READ: "recovery read"}
-_RESTS_ON = ("frames", "ledgers", "operations", "servers")
+_RESTS_ON = ("frames", "ledgers", "operations", "holdings", "servers", "faults")
 
 
 def _acks(frames: Rows) -> tuple[Rows, ...]:
@@ -111,7 +111,7 @@ class Answers:
 
 def _judged(kind: str, run: RunFacts) -> bool:
     """Whether no excuse may hide in what is missing."""
-    excuses = ("ledgers", "servers", "faults") if kind == _HELD else ("ledgers", "servers")
+    excuses = ("ledgers", "servers") if kind == _OWN else ("ledgers", "servers", "faults")
     return run.wire and not run.damage_to(excuses) and (run.complete or kind != _LIMBO)
 
 

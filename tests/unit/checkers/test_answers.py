@@ -166,6 +166,7 @@ def test_the_many_denials_of_a_later_census_do_not_veil_an_early_one():
 def test_boots_and_metadata_that_are_torn_may_hide_an_excuse(damaged):
     judgement = told(ACK, denied(), damage=(damaged,))
     assert judgement.verdict is Verdict.UNKNOWN
+    assert found(ACK, denied(), damage=("faults: torn",)) == OWN
 
 
 def test_frames_that_are_lost_take_nothing_from_those_that_are_there():
@@ -178,6 +179,7 @@ def test_nobody_read_anything():
     assert told(ACK).verdict is Verdict.NOT_JUDGED
     assert told(ACK, required=("answers",)).verdict is Verdict.UNKNOWN
     assert told(ACK, denied(), wire=False).verdict is Verdict.NOT_JUDGED
+    assert told(ACK, denied(), wire=False, required=("answers",)).verdict is Verdict.UNKNOWN
 
 
 def boot(number, event, at, server="b1", **detail):
@@ -242,6 +244,21 @@ def test_a_disk_that_a_fault_of_ours_wiped_owes_no_limbo():
     assert not in_limbo(OPEN, denied(boot=3), servers=(*CRASH, *stopped), faults=(later,))
 
 
+@pytest.mark.parametrize(("wiped_ns", "expected"), [(30, []), (31, LIMBO)])
+def test_a_wipe_after_the_boot_that_denied_excuses_nothing(wiped_ns, expected):
+    times = dict.fromkeys(("planned_ns", "injected_ns", "confirmed_ns", "healed_ns"), wiped_ns)
+    wipe = {"fault": 1, "kind": "wipe", "params": "{}", "proof": "{}", "target": "b1", **times}
+    lives = (*CRASH, boot(2, "exit", 30, signal=15))
+    assert in_limbo(OPEN, denied(boot=2), servers=lives, faults=(wipe,)) == expected
+
+
+def test_one_boot_that_had_to_mark_the_ledger_is_enough():
+    """It was created after boot 2 had begun, and before boot 3, which followed a crash as well."""
+    lives = (*CRASH, boot(2, "answering", 16), boot(2, "exit", 19, signal=9), boot(3, "started", 20))
+    young = created(earliest_ns=17, latest_ns=18)
+    assert in_limbo(young, denied(boot=3, at=30), servers=lives) == LIMBO
+
+
 def test_a_boot_that_never_served_had_nothing_to_lose():
     silent = (boot(1, "started", 1), *KILLED)
     assert not in_limbo(servers=silent)
@@ -276,4 +293,5 @@ def test_limbo_needs_metadata_without_gaps_and_evidence_that_was_closed():
     assert not in_limbo(OPEN, recovering(2), denied(boot=2))
     assert not in_limbo(complete=False)
     assert not in_limbo(damage=("ledgers: torn",))
+    assert not in_limbo(damage=("faults: torn",))
     assert not in_limbo(OPEN, denied(boot=2), deleted(invoked_ns=9))

@@ -46,7 +46,9 @@ def test_the_proof_names_the_death_and_the_denial():
 def test_a_disk_that_lacked_it_or_another_bookies_disk_accuses_nobody():
     assert told(on_disk(1, 4, 9), denied()).verdict is Verdict.VALID
     assert not found(on_disk(1, 3, ledger=2), denied())
-    assert not found(on_disk(2, 3), denied(), servers=(*SERVERS, copied(2, at=60)))
+    others = (*SERVERS, *boot(2, killed=50), copied(2, at=60))
+    assert not found(on_disk(2, 3), denied(), servers=others)
+    assert not found(DISK, answered("reader", "b2", plain_read(3), ENOENTRY, at=100), servers=others)
 
 
 def test_a_disk_shows_what_boots_after_that_death_must_know_and_no_other():
@@ -122,7 +124,13 @@ def test_damage_may_hide_an_excuse(damage):
 
 def test_damage_to_other_copies_takes_nothing_from_this_one():
     assert found(DISK, denied(), damage=("holdings: copy.json: it is missing",)) == HELD
-    assert told(damage=("holdings: x",)).verdict is Verdict.NOT_JUDGED
+
+
+@pytest.mark.parametrize("table", ["frames", "ledgers", "operations", "holdings", "servers", "faults"])
+def test_damage_to_what_it_rests_on_leaves_it_unknown(table):
+    """The copy of a disk that is gone, or a denial that was lost, may have been an anomaly."""
+    assert told(on_disk(1, 4, 9), denied(), damage=(f"{table}: torn",)).verdict is Verdict.UNKNOWN
+    assert told(damage=(f"{table}: torn",)).verdict is Verdict.UNKNOWN
 
 
 def test_a_range_that_was_held_and_denied_is_one_finding():
