@@ -43,6 +43,7 @@ class Servers:
         """Needs the log of every boot, and a boot that could have broken one of the rules."""
         boots = logged_boots(run, facts.once(histories), found)
         lacking = [*run.shortcomings(_RESTS_ON), *_unread(boots)]
+        unseen = [] if lacking else run.shortcomings(("frames",))
         tried = {
             kind: [] if lacking else [result for boot in boots for result in rule(boot)]
             for kind, rule in RULES.items()
@@ -53,8 +54,8 @@ class Servers:
             for one in results
             if isinstance(one, Broken)
         ]
-        verdict = Verdict.VALID if any(tried.values()) else Verdict.UNKNOWN
-        if verdict is Verdict.UNKNOWN and not lacking and self.name not in run.required:
+        verdict = Verdict.VALID if any(tried.values()) and not unseen else Verdict.UNKNOWN
+        if not (any(tried.values()) or lacking or self.name in run.required):
             verdict = Verdict.NOT_JUDGED
         return Judgement(
             property=self.name,
@@ -68,7 +69,7 @@ class Servers:
             },
             findings=capped(findings),
             counts={kind: sum(one.kind == kind for one in findings) for kind in RULES},
-            notes=(*lacking, *([] if lacking else differences(boots))),
+            notes=(*lacking, *unseen, *([] if lacking else differences(boots))),
         )
 
 

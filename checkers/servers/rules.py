@@ -241,7 +241,7 @@ def denied_repaired(boot: LoggedBoot) -> Iterator[Result]:
     for ledger, answer in boot.answers("repaired").items():
         due = ledger in boot.marks or (began is not None and closed_at(ledger, began.earliest_ns))
         same = not boot.altered(cleared.earliest_ns, answer.received_ns)
-        if due and same and closed_at(ledger, cleared.latest_ns):
+        if due and same and closed_at(ledger, cleared.latest_ns) and closed_at(ledger, answer.received_ns):
             yield broken(
                 boot,
                 "denied an entry that its full check should have copied",

@@ -223,7 +223,8 @@ def _uncopied(boot, frames, run, metadata):
         ]
         if denials:
             first = min(denials, key=lambda row: (row["received_ns"], row["asked_ns"]))
-            if not _touched(boot, run, cleared[0]["earliest_ns"], first["received_ns"]):
+            touched = _touched(boot, run, cleared[0]["earliest_ns"], first["received_ns"])
+            if not touched and first["received_ns"] < gone:
                 yield ledger
 
 

@@ -241,6 +241,9 @@ def test_what_a_full_check_should_have_copied_is_not_denied_after_it():
     assert not kinds(MENDED[:2], elsewhere, denied(40, entry=2), servers=whole)
     wiped = fault(kind="wipe", target="b1", injected_ns=36, confirmed_ns=37, healed_ns=38)
     assert not kinds(MENDED, denied(40, entry=2), servers=whole, faults=(wiped,))
+    assert not kinds(MENDED, vanished(3, earliest_ns=41), denied(40, entry=2), servers=whole)
+    late = vanished(3, earliest_ns=42)
+    assert kinds(MENDED, late, denied(40, entry=2), servers=whole) == ["denied_repaired"]
 
 
 def test_a_full_check_begins_after_the_marks():
@@ -301,8 +304,9 @@ def test_what_differs_from_the_document_is_noted():
     )
 
 
-def test_without_a_log_nothing_is_proven():
-    unread = (*CRASHED, *boot(2, ("answering", 20), began=11, read=False))
+@pytest.mark.parametrize("stage", ["listening", "registered", "answering"])
+def test_without_a_log_nothing_is_proven(stage):
+    unread = (*CRASHED, *boot(2, (stage, 20), began=11, read=False))
     judgement = told(OPEN, servers=unread)
     assert (judgement.verdict, judgement.findings) == (Verdict.UNKNOWN, ())
     assert judgement.notes == ("the log of b1 boot 2 was not read",)
@@ -317,6 +321,34 @@ def test_without_a_log_nothing_is_proven():
 def test_damage_convicts_nobody(damage):
     judgement = told(OPEN, servers=second(*without(CHECK, "preboot_start")), damage=(damage,))
     assert (judgement.verdict, judgement.findings) == (Verdict.UNKNOWN, ())
+
+
+@pytest.mark.parametrize(("at_ns", "noted"), [(15, False), (16, True), (30, True), (31, False)])
+def test_an_answer_out_of_limbo_is_noted_until_the_repair_has_ended(at_ns, noted):
+    shown = said(Message.READ, 1, at_ns, entry=0, boot=2, source=READER)
+    notes = told(MENDED, shown, servers=second(*CHECK, *REPAIR)).notes
+    assert any("out of limbo, and ended the repair" in note for note in notes) is noted
+    endless = second(*CHECK, *without(REPAIR, "ledger_check_and_copy_end"), killed=99)
+    notes = told(MENDED, shown, servers=endless).notes
+    assert any("out of limbo, and never ended the repair" in note for note in notes) is (at_ns > 15)
+
+
+def test_what_differs_from_the_document_is_noted_once_and_counted():
+    others = [
+        metadata(0, 1, ledger=ledger, latest_ns=3, fragments={0: ("b2", "b3", "b4")}) for ledger in (2, 4)
+    ]
+    (note,) = told(OPEN, others, servers=second(*CHECK)).notes
+    assert "fenced ledger 2" in note and note.endswith("(2 such cases in all)")
+    assert told(OPEN, others, servers=second(*CHECK), guarded=frozenset()).notes == ()
+    assert told(OPEN, others, servers=second(*without(CHECK, "preboot_end"))).notes == ()
+
+
+def test_frames_that_are_lost_may_have_been_denials_and_take_nothing_from_an_anomaly():
+    torn = {"damage": ("frames: torn",)}
+    judgement = told(MENDED, servers=second(*CHECK, *REPAIR), **torn)
+    assert (judgement.verdict, judgement.notes[0]) == (Verdict.UNKNOWN, "damaged evidence: frames: torn")
+    assert kinds(OPEN, servers=second(*without(CHECK, "mark_limbo")), **torn) == ["unmarked"]
+    assert told(OPEN, servers=CRASHED, **torn).verdict is Verdict.NOT_JUDGED
 
 
 def test_a_run_in_which_nobody_boots_twice():
