@@ -260,10 +260,12 @@ class _Case:
         health = Health(self.run, *self.judged.during)
         for short in self.short:
             entries = counted(short.entries.count(), "entry", "entries")
+            entries += f" from {int(short.entries.first[0])} on"
             for bookie in short.unsure:
                 why = "gave no answer" if health.boot(bookie) else "was down"
-                what = f"{self.run.bookie_name(bookie)} {why} for {entries}"
-                yield f"{name}: {what} from {int(short.entries.first[0])} on"
+                yield f"{name}: {self.run.bookie_name(bookie)} {why} for {entries}"
+            if not short.lacking and not short.unsure:
+                yield f"{name}: a bookie that is not of the run owes {entries}"
 
     def _finding(self, kind: str, span: Sequence[int], text: str, *proof: str) -> Finding:
         where = (self.ledger, *span)

@@ -188,7 +188,7 @@ def _calm(run: RunFacts, by_ns: int) -> Iterator[tuple[int, int]]:
     over_ns = -1
     for began_ns, ended_ns in sorted([*changes(run), (by_ns, by_ns)]):
         if over_ns < began_ns:
-            yield over_ns, min(began_ns, by_ns)
+            yield over_ns, began_ns
         over_ns = max(over_ns, ended_ns)
 
 

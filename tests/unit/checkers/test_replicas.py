@@ -164,6 +164,12 @@ def test_a_bookie_that_was_not_asked_has_proved_nothing():
     assert judgement.notes == ("ledger 1: b3 gave no answer for 10 entries from 0 on",)
 
 
+def test_a_bookie_that_the_run_does_not_know_can_have_shown_nothing():
+    judgement = judged(ledger(fragments={0: ("b1", "b2", "b9")}), shown({1: ALL, 2: ALL}, last=9))
+    assert (judgement.verdict, told_of(judgement)) == ("unknown", [])
+    assert judgement.notes == ("ledger 1: a bookie that is not of the run owes 10 entries from 0 on",)
+
+
 def test_a_ledger_that_was_deleted_owes_nothing():
     lacking = shown({1: ALL, 2: (), 3: ()}, last=9)
     assert told_of(judged(ledger(), lacking, deleted())) == []
@@ -199,7 +205,9 @@ def test_an_audit_has_to_begin_after_the_last_death_and_end_before_the_census():
     assert_unrest((elected(), *lives, *audit(499, 510)), unseen)
     assert_unrest((elected(), *lives, *audit(600, 1000)), unseen)
     assert_unrest((elected(), *lives), unseen)
+    assert_unrest((*quiet(), event(960, "b2", "znode_gone")), unseen)
     assert_unrest((elected(),), "no audit was begun and ended")
+    assert told_of(judged(lacking_copies(), servers=(*quiet(), event(960, "ar2", "exit", code=0))))
     assert told_of(judged(lacking_copies(), servers=(elected(), *lives, *audit(501, 999))))
 
 
@@ -221,8 +229,9 @@ def test_a_mark_that_is_still_there_leaves_everything_open():
     note = "ledger 1 was still marked under-replicated, lacking b2"
     assert_unrest((*quiet(), marked(600, "b2")), note)
     assert_unrest((*quiet(), marked(600, "b2"), unmarked(700), marked(800, "b2")), note)
-    late = (*quiet(), marked(600, "b2"), event(1005, "zk1", "ledger_unmarked", ledgerId=1, within_ns=10))
-    assert_unrest(late, "ledger 1 was perhaps still marked under-replicated")
+    for at_ns in (1000, 1005):
+        late = (*quiet(), marked(600, "b2"), event(at_ns, "zk1", "ledger_unmarked", ledgerId=1, within_ns=10))
+        assert_unrest(late, "ledger 1 was perhaps still marked under-replicated")
 
 
 def test_repair_that_is_switched_off_promises_nothing():

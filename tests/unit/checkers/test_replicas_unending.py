@@ -15,9 +15,9 @@ def four(*, killed=0):
     return [*boot(1), *boot(2), *boot(3), *boot(4, killed=killed)]
 
 
-def repairing(*rows, parts=ON_B4, held=ALL, without=(), faults=(KILLED,), **run):
+def repairing(*rows, parts=ON_B4, held=ALL, without=(), faults=(KILLED,), tries=TRIES, **run):
     """A ledger on b1, b2 and b4, which is lost before; tries at five times leave its mark."""
-    servers = [*four(killed=50), elected(), marked(100, "b4"), *tried(*TRIES), *rows]
+    servers = [*four(killed=50), elected(), marked(100, "b4"), *tried(*tries), *rows]
     servers = [row for row in servers if row["server"] not in without]
     return judged(parts, shown({1: ALL, 2: held, 4: ALL}, last=9), servers=servers, faults=faults, **run)
 
@@ -47,6 +47,13 @@ def test_tries_between_which_something_changed_are_not_in_a_row():
     assert told_of(repairing(parts=facts(ON_B4, again))) == []
 
 
+def test_fewer_than_five_tries_in_a_row_under_one_mark_prove_nothing():
+    assert told_of(repairing(tries=TRIES[1:])) == []
+    assert told_of(repairing(tries=(*TRIES[1:], 995))) == []
+    assert told_of(repairing(unmarked(150), marked(160, "b4"))) == [("never_repaired", -1, -1)]
+    assert told_of(repairing(unmarked(250), marked(260, "b4"))) == []
+
+
 def test_nothing_is_promised_while_a_fault_hinders_repair():
     cut = fault(2, "cut", "ar1-b1", injected_ns=60, confirmed_ns=61, healed_ns=650)
     assert told_of(repairing(faults=(KILLED,))) != []
@@ -58,6 +65,9 @@ def test_nothing_is_promised_without_a_bookie_to_spare_or_enough_copies():
     assert ("never_repaired", -1, -1) not in told_of(repairing(held=range(4)))
     assert told_of(repairing(without=("b3",))) == []
     assert told_of(repairing(racks={"b1": "r1"})) == []
+    assert told_of(repairing(marked(101, "b4", "b1"))) == []
+    assert told_of(repairing(faults=(KILLED, fault(2, "wipe", "b1")))) == []
+    assert told_of(repairing(parts=ledger(fragments={0: ("b1", "b2", "b4")}, ack_quorum=1))) == []
 
 
 MOVED = facts(
@@ -89,6 +99,9 @@ def test_nothing_says_that_repair_did_not_copy_where_it_may_have_copied_or_did_n
     assert told_of(after_a_move(servers=four())) == []
     unseen = closed(9, number=3, fragments={0: ("b1", "b2", "b4")}, earliest_ns=700, latest_ns=702)
     assert told_of(after_a_move(ledger(), unseen)) == []
+    swapped = closed(9, number=2, fragments={0: ("b2", "b1", "b3")}, earliest_ns=700, latest_ns=702)
+    history = facts(ledger(), swapped, shown({1: ALL, 2: range(3), 3: ALL}, last=9))
+    assert told_of(judged(history, servers=STILL_MARKED)) == []
 
 
 def test_a_writer_that_replaces_a_bookie_of_its_last_fragment_has_nothing_to_copy():
