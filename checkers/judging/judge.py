@@ -127,6 +127,7 @@ def conclude_all(
     }
     damage = tuple(text for texts in doubts.values() if not isinstance(texts, Crashed) for text in texts)
     run = replace(run, damage=(*run.damage, *damage)) if damage else run
+    found = {**found, **{name: texts for name, texts in doubts.items() if isinstance(texts, Crashed)}}
     return run_verdict(
         {checker.name: _judgement(checker, found[checker.name], facts, run) for checker in checkers}, run
     )

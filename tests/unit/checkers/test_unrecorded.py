@@ -2,11 +2,24 @@
 
 import pytest
 
+from checkers.judging.judge import CHECKERS, judge
+from checkers.lac.checker import Lac
 from evidence.codes import FrameFlag, Message
 from evidence.findings import Verdict
 from tests.histories.exchanges import frame
 from tests.histories.lives import server, took
-from tests.histories.story import READER, acked, created, good_ending, judged, told, unsure
+from tests.histories.story import (
+    READER,
+    acked,
+    chunk,
+    created,
+    facts,
+    good_ending,
+    judged,
+    run_facts,
+    told,
+    unsure,
+)
 
 
 def sent(lac, **columns):
@@ -42,6 +55,19 @@ def test_a_lac_over_adds_that_no_history_has_as_ok_is_damage_to_the_operations()
     assert all(
         judgements[name].verdict is Verdict.UNKNOWN for name in ("evidence", "durability", "closing", "order")
     )
+
+
+def test_where_that_cannot_be_found_out_the_run_is_not_valid():
+    class Blind(Lac):
+        def damage(self, found, facts, run):
+            raise RuntimeError("not today")
+
+    checkers = tuple(Blind() if checker.name == "lac" else checker for checker in CHECKERS)
+    history, run = [chunk(facts(acked(0), good_ending(0)))], run_facts(wire=True)
+    verdict = judge(history, run, checkers=checkers)
+    assert judge(history, run).verdict is Verdict.VALID
+    assert verdict.verdict is verdict.judgements["lac"].verdict is Verdict.UNKNOWN
+    assert verdict.judgements["lac"].notes == ("the checker failed: damage raised RuntimeError: not today",)
 
 
 def test_a_lac_over_adds_that_are_ok_is_none():
