@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.log import edges
+from checkers.log import edges, versions
 from checkers.log.checker import judge_log
 from checkers.log.cycles import Limits, Result, find_cycles
 from checkers.log.edges import all_edges
@@ -40,6 +40,14 @@ def test_simulated_histories_are_judged_as_by_the_twin(seed: int) -> None:
 def test_inner_nodes_stand_for_the_pairs_they_replace(seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(edges, "FEW_PAIRS", 0)
+        same_as_twin(any_history(random.Random(seed)))
+
+
+@steady(60)
+@given(SEEDS, st.integers(1, 6))
+def test_lists_may_be_looked_up_in_pieces_of_any_size(seed: int, elements: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(versions, "_AT_ONCE", elements)
         same_as_twin(any_history(random.Random(seed)))
 
 

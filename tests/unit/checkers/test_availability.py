@@ -220,12 +220,14 @@ def test_a_disk_that_a_fault_changed_is_lost_state():
 @pytest.mark.parametrize(
     "history",
     [
-        [OPEN, refused(TIMEOUT)],
+        *([OPEN, refused(error)] for error in (0, -8, -9, -15, -17, -18, -19, TIMEOUT, -999)),
         [OPEN, refused(outcome=Outcome.PENDING, error=0, completed_ns=NEVER)],
         [created(), closed(3), refused()],
         [refused()],
         [created(fragments={0: ("b1", "b2", "b9")}), refused()],
         [created(write_quorum=4), refused()],
+        [created(fragments={0: ("b1", "b2")}), refused()],
+        [created(fragments={}), refused()],
     ],
 )
 def test_refusals_that_say_nothing_of_the_bookies_answers(history):
@@ -277,7 +279,9 @@ UNDECIDED = {
     "denied at first": [denied(1), shown(1, 2, 1, holding=Holding.ABSENT), shown(1, 2, 2)],
     "damaged at first": [denied(1), shown(1, 2, 1, holding=Holding.DAMAGED), shown(1, 2, 2)],
     "read before the first pass": [denied(1, at_ns=40), both(1)],
+    "read as the first pass ended": [denied(1, at_ns=60), both(1)],
     "read during the last pass": [denied(1, at_ns=145), both(1)],
+    "read until the last pass began": [denied(1, at_ns=141), both(1)],
     "a time-out": [denied(1, error=TIMEOUT), both(1)],
     "a bookie that does not know": [denied(1, error=DATA_UNKNOWN), both(1)],
     "no outcome": [denied(1, error=0, outcome=Outcome.PENDING, completed_ns=NEVER), both(1)],
@@ -291,8 +295,9 @@ def test_an_entry_that_may_have_come_later_or_was_not_denied_by_all(case):
     assert judgement.verdict is Verdict.UNKNOWN
 
 
-def test_a_restart_in_between_leaves_it_open():
-    lives = (*boot(1), *boot(2, stopped=105), *boot(2, 2, began=110), *boot(3))
+@pytest.mark.parametrize("stopped", [51, 105, 159])
+def test_a_restart_in_between_leaves_it_open(stopped):
+    lives = (*boot(1), *boot(2, stopped=stopped), *boot(2, 2, began=stopped + 1), *boot(3))
     judgement = availability(THERE, denied(1), both(1), servers=lives)
     assert not judgement.findings and judgement.verdict is Verdict.UNKNOWN
 
@@ -327,6 +332,12 @@ def test_neighbours_are_one_finding():
     (finding,) = availability(history, copies).findings
     assert (finding.first_entry, finding.last_entry, finding.count) == (2, 7, 6)
     assert finding.text.endswith("entries 2..7 denied to the final read, yet there on b1, b3")
+
+
+def test_neighbours_that_no_one_bookie_has_all_of_name_those_that_have_some():
+    history = [created(), closed(9), opened(9), denied(2), denied(3), both(2, bookie=1), both(3, bookie=3)]
+    (finding,) = availability(history).findings
+    assert finding.text.endswith("entries 2..3 denied to the final read, yet there on b1, b3")
 
 
 @pytest.mark.parametrize("table", ["operations", "census", "ledgers", "servers", "faults"])

@@ -7,13 +7,26 @@ from random import Random
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from checkers.judging.contract import Batch, LedgerFact, LedgerFacts
-from checkers.judging.found import Found, first_rows, ledger_rows, mark_rows, set_rows, span_rows, whole_rows
+from checkers.judging.found import (
+    Found,
+    bookie_bits,
+    bookies_in,
+    first_rows,
+    ledger_rows,
+    mark_rows,
+    set_rows,
+    span_rows,
+    whole_rows,
+)
 from checkers.judging.judge import CHECKERS, check_all, combined_facts, facts_of, judge
 from checkers.sets.marks import Marks
 from checkers.sets.spans import Spans
 from evidence.findings import Verdict
+from protocol.addresses import MAX_BOOKIES
 from tests.histories.story import acked, chunk, facts, good_ending, run_facts
 
 ROWS = [
@@ -180,6 +193,12 @@ def test_a_check_without_the_facts_it_needs_is_no_pass():
 
 def test_facts_of_no_batch_are_those_of_an_empty_one():
     assert combined_facts([]).tables == combined_facts([facts_of(Batch({}))]).tables
+
+
+@given(st.sets(st.integers(0, MAX_BOOKIES), min_size=1))
+def test_a_set_of_bookies_is_some_numbers_and_comes_back(bookies):
+    words = [int(np.bitwise_or.reduce(word)) for word in bookie_bits(list(bookies))]
+    assert bookies_in(words) == tuple(sorted(bookies))
 
 
 def test_whole_rows_are_neither_joined_nor_counted_once():

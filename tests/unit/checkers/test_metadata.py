@@ -122,5 +122,16 @@ def test_a_gap_is_not_seen_and_convicts_nobody():
     assert judgement.notes == ("ledger 1: metadata versions 1..2 not seen",)
 
 
+def test_of_many_ledgers_with_gaps_the_first_are_named():
+    history = [[created(ledger=one), metadata(2, 1, ledger=one)] for one in range(1, 23)]
+    notes = verdict_on(*history).notes
+    assert len(notes) == 21
+    assert notes[19:] == (
+        "ledger 20: metadata versions 1 not seen",
+        "2 more ledgers with metadata versions not seen",
+    )
+    assert len(verdict_on(*history[:20]).notes) == 20
+
+
 def test_no_version_nothing_proven():
     assert verdict_on().verdict is Verdict.UNKNOWN

@@ -33,10 +33,11 @@ def test_the_plans_own_readers_are_counted_apart_from_the_final_reads():
         delivered(0),
         delivered(0, client=OBSERVER, flags=Flag.FINAL),
         read(0, 0, -1, outcome=Outcome.UNKNOWN),
+        read(0, 0, -1, outcome=Outcome.FAIL),
         read(0, 0, -1, outcome=Outcome.PENDING),
         read(0, 0, -1, outcome=Outcome.UNKNOWN, client=OBSERVER, flags=Flag.FINAL),
     )
-    assert judgement.seen == {"adds": 1, "delivered": 2, "followed": 1, "failed_reads": 1}
+    assert judgement.seen == {"adds": 1, "delivered": 2, "followed": 1, "failed_reads": 2}
 
 
 def test_an_add_under_another_id_than_was_due():

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from evidence.codes import NEVER, Holding, Kind
+from evidence.codes import NEVER, Holding, Kind, Message, Outcome, Status
 from evidence.findings import Verdict
-from tests.histories.lives import fenced, took
+from tests.histories.lives import boot, fenced, said, took
 from tests.histories.story import (
     acked,
     answered,
@@ -185,6 +185,23 @@ def test_a_bookie_that_was_fenced_for_another_ledger_of_the_same_id_may_take_an_
     lives = [created(), back(1, 0), later(created(), 101)]
     assert "fencing/accepted_when_fenced" not in convicted(verdict_on(lives, wire, wire=True))
     assert "fencing/accepted_when_fenced" in convicted(verdict_on(created(), wire, wire=True))
+
+
+def test_a_bookie_may_deny_what_it_took_for_another_ledger_of_the_same_id() -> None:
+    wire = [took(0, 1, 10), said(Message.READ, 1, 20, entry=0, status=Status.ENOENTRY)]
+    lives = [created(), closed(0), back(0)]
+    assert "answers/denied_own_ack" not in convicted(verdict_on(lives, wire, wire=True))
+    assert "answers/denied_own_ack" in convicted(verdict_on(lives[:2], wire, wire=True))
+
+
+def test_whether_a_recovery_upon_metadata_that_was_put_back_is_stuck_stays_open() -> None:
+    alive = {"bookies": {f"b{number}": number for number in (1, 2, 3)}}
+    alive["servers"] = tuple(row for bookie in (1, 2, 3) for row in boot(bookie))
+    times = {"invoked_ns": 100, "completed_ns": 109}
+    refused = opened(-1, outcome=Outcome.UNKNOWN, error=-10, **times)
+    lives = [created(), recovering(1), back(1, 2)]
+    assert verdict_on(lives, refused, **alive).judgements["availability"].undecided == (1,)
+    assert "availability/stuck" in convicted(judged(lives[:2], refused, **alive))
 
 
 AFTER_CLOSE = {

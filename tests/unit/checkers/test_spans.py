@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.sets.marks import Marks, unmarked
+from checkers.sets.marks import Marks, mark_of, unmarked
 from checkers.sets.spans import Spans
 from tests.histories.strategies import steady
 
@@ -88,6 +88,15 @@ def test_prefixes_and_what_lies_beyond(rows, ends):
 
 
 @steady(60)
+@given(pairs, st.integers(-1, 12))
+def test_what_lies_above_a_number_and_up_to_it(rows, entry):
+    found = spans(rows)
+    numbers = np.full(len(found), entry)
+    assert pairs_of(found.above(numbers)) == {(a, e) for a, e in set(rows) if e > entry}
+    assert pairs_of(found.up_to_each(numbers)) == {(a, e) for a, e in set(rows) if e <= entry}
+
+
+@steady(60)
 @given(pairs, st.integers(1, 3))
 def test_one_ledger_and_all_but_some(rows, ledger):
     found = spans(rows)
@@ -124,6 +133,15 @@ def test_marks_are_sets_of_triples(left, right):
     assert pairs_of((mine | theirs).twice()) == {
         (a, e) for a, e in both if len({w for x, y, w in left + right if (x, y) == (a, e)}) > 1
     }
+    there = {(a, e) for a, e, _ in right}
+    assert triples_of(mine.among(theirs.spans())) == {one for one in left if one[:2] in there}
+    within = [(1, mark, first, last) for mark, first, last in mine.within(1, 2, 5)]
+    assert triples_of(within) == {(a, e, w) for a, e, w in left if a == 1 and 2 <= e <= 5}
+
+
+def test_a_mark_is_a_writer_and_a_size():
+    writers, sizes = np.array([1, 250]), np.array([0, 2**32 - 1])
+    assert list(map(unmarked, mark_of(writers, sizes).tolist())) == [(1, 0), (250, 2**32 - 1)]
 
 
 def test_pickled_and_back():

@@ -23,7 +23,20 @@ def evidence(*parts, **run):
 
 
 def test_enough():
-    assert evidence(acked(0), good_ending(0), faults=(fault(),)).verdict is Verdict.VALID
+    deaths = [fault(number, "unplanned", name) for number, name in ((2, "b3"), (3, "b2"))]
+    judgement = evidence(acked(0), good_ending(0), faults=(fault(), *deaths))
+    assert judgement.verdict is Verdict.VALID
+    assert judgement.notes == ("2 servers died without a fault of the run: b2, b3",)
+    assert judgement.seen == {
+        "operations": 3,
+        "acked": 1,
+        "final_opens": 1,
+        "final_entries": 1,
+        "census_answers": 3,
+        "census_passes": 1,
+        "faults": 1,
+        "unplanned": 2,
+    }
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,15 @@ def test_anomaly_else_unknown_else_valid_over_what_counts(verdicts, required, ex
     assert merged(of(**verdicts), run_facts(required=required)) is expected
 
 
+@pytest.mark.parametrize("name", [checker.name for checker in CHECKERS])
+def test_an_anomaly_of_a_safety_property_counts_required_or_not_and_no_other(name):
+    counts = name not in ("servers", "replicas", "placement", "log")
+    assert merged({**of(durability=V), **of(**{name: A})}, run_facts(required=("order",))) is (
+        A if counts else U
+    )
+    assert merged(of(**{name: A}), run_facts(required=(name,))) is A
+
+
 LOSS = {"lost": 12, "gone": 12, "acknowledged_gone": 12, "corrupt": 0, "vanished": 0, "vanished_ledgers": 0}
 
 

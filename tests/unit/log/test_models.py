@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from checkers.log.checker import judge_log
@@ -15,14 +17,25 @@ from tests.histories.log_story import append, ok, read, story
     ("kind", "weakest_out"),
     [
         ("G0", ["read-uncommitted"]),
+        ("duplicate-elements", ["read-uncommitted"]),
+        ("garbage-read", ["read-uncommitted"]),
         ("G1a", ["read-committed"]),
+        ("G1b", ["read-committed"]),
+        ("dirty-update", ["read-committed"]),
+        ("incompatible-order", ["read-committed"]),
+        ("future-read", ["read-committed"]),
         ("G1c", ["read-committed"]),
         ("lost-update", ["cursor-stability"]),
         ("G-single", ["consistent-view", "repeatable-read"]),
         ("G-nonadjacent", ["repeatable-read", "snapshot-isolation"]),
+        ("internal", ["repeatable-read", "snapshot-isolation"]),
         ("G2-item", ["repeatable-read"]),
+        ("G0-process", ["strong-session-read-uncommitted"]),
         ("G1c-process", ["strong-session-read-committed"]),
+        ("G-nonadjacent-process", ["strong-session-snapshot-isolation"]),
         ("G2-item-process", ["strong-session-serializable"]),
+        ("G0-realtime", ["strong-read-uncommitted"]),
+        ("G1c-realtime", ["strong-read-committed"]),
         ("G-single-realtime", ["strong-snapshot-isolation"]),
         ("G2-item-realtime", ["strict-serializable"]),
     ],
@@ -35,6 +48,25 @@ def test_every_finding_rules_out_the_strongest_model() -> None:
     everything = {kind for model in MODELS for kind in forbidden(model)}
     assert all("strict-serializable" in ruled_out([kind]) for kind in everything)
     assert included("strict-serializable") == set(MODELS)
+
+
+@pytest.mark.parametrize(
+    "models",
+    [
+        "read-uncommitted read-committed cursor-stability consistent-view snapshot-isolation serializable "
+        "strong-session-serializable strict-serializable",
+        "cursor-stability repeatable-read serializable",
+        "read-uncommitted strong-session-read-uncommitted strong-read-uncommitted strong-read-committed "
+        "strong-snapshot-isolation strict-serializable",
+        "read-committed strong-session-read-committed strong-read-committed",
+        "strong-session-read-uncommitted strong-session-read-committed strong-session-snapshot-isolation "
+        "strong-session-serializable",
+        "snapshot-isolation strong-session-snapshot-isolation strong-snapshot-isolation",
+    ],
+)
+def test_each_model_implies_the_one_before_it(models: str) -> None:
+    names = models.split()
+    assert all(weaker in MODELS[stronger].includes for weaker, stronger in pairwise(names))
 
 
 @pytest.mark.parametrize("model", MODELS)
