@@ -202,12 +202,13 @@ def test_without_autorecovery_nothing_is_judged():
 def test_an_audit_has_to_begin_after_the_last_death_and_end_before_the_census():
     lives = boot(2, killed=500)
     unseen = "no audit was begun and ended after b2 was lost"
-    assert_unrest((elected(), *lives, *audit(499, 510)), unseen)
+    assert_unrest((elected(), *lives, *audit(500, 510)), unseen)
     assert_unrest((elected(), *lives, *audit(600, 1000)), unseen)
     assert_unrest((elected(), *lives), unseen)
     assert_unrest((*quiet(), event(960, "b2", "znode_gone")), unseen)
     assert_unrest((elected(),), "no audit was begun and ended")
     assert told_of(judged(lacking_copies(), servers=(*quiet(), event(960, "ar2", "exit", code=0))))
+    assert told_of(judged(lacking_copies(), servers=(*quiet(), event(1000, "b2", "znode_gone"))))
     assert told_of(judged(lacking_copies(), servers=(elected(), *lives, *audit(501, 999))))
 
 
@@ -216,7 +217,13 @@ def test_an_audit_has_to_begin_after_a_fault_has_acted():
     assert_unrest(quiet(), "no audit was begun and ended after fault 1 (wipe b2)", faults=(wiped,))
     cut = fault(kind="cut", target="writer-b2", confirmed_ns=10, healed_ns=940)
     assert_unrest(quiet(), "no audit was begun and ended after fault 1 (cut writer-b2)", faults=(cut,))
+    assert_unrest(
+        quiet(),
+        "no audit was begun and ended after fault 1 (cut writer-b2)",
+        faults=({**cut, "healed_ns": 900},),
+    )
     assert told_of(judged(lacking_copies(), faults=({**cut, "healed_ns": 899},)))
+    assert told_of(judged(lacking_copies(), faults=({**cut, "injected_ns": 1000, "healed_ns": 1010},)))
 
 
 def test_an_audit_has_to_begin_after_an_operator_worked_on_a_bookies_files():

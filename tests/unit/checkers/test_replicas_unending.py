@@ -6,6 +6,7 @@ from tests.histories.story import closed, created, facts, metadata
 from tests.unit.checkers.test_replicas import ALL, BEFORE, judged, ledger, told_of, whole
 
 TRIES = (200, 300, 400, 500, 600)
+NEVER_REPAIRED = [("never_repaired", -1, -1)]
 ON_B4 = ledger(fragments={0: ("b1", "b2", "b4")})
 KILLED = fault(target="b4", injected_ns=49, confirmed_ns=51)
 
@@ -47,10 +48,15 @@ def test_tries_between_which_something_changed_are_not_in_a_row():
     assert told_of(repairing(parts=facts(ON_B4, again))) == []
 
 
+def test_what_changed_before_the_first_try_or_after_the_last_is_no_matter():
+    for at_ns, expected in ((199, NEVER_REPAIRED), (200, []), (605, []), (606, NEVER_REPAIRED)):
+        assert told_of(repairing(event(at_ns, "b3", "znode_gone"))) == expected
+
+
 def test_fewer_than_five_tries_in_a_row_under_one_mark_prove_nothing():
     assert told_of(repairing(tries=TRIES[1:])) == []
     assert told_of(repairing(tries=(*TRIES[1:], 995))) == []
-    assert told_of(repairing(unmarked(150), marked(160, "b4"))) == [("never_repaired", -1, -1)]
+    assert told_of(repairing(unmarked(150), marked(160, "b4"))) == NEVER_REPAIRED
     assert told_of(repairing(unmarked(250), marked(260, "b4"))) == []
 
 
@@ -124,12 +130,18 @@ def audited(*rows, parts=ON_B4, gone=GONE, audits=AUDITS, faults=(KILLED,)):
 def test_a_ledger_that_audits_pass_over_although_its_bookie_is_gone_convicts():
     assert audited() == [("not_marked", -1, -1)]
     assert audited(audits=AUDITS[2:]) == []
+    assert audited(audits=[*audit(61, 65), *AUDITS[2:]]) == [("not_marked", -1, -1)]
+    assert audited(audits=[*audit(60, 65), *AUDITS[2:]]) == []
     assert audited(parts=ledger()) == []
 
 
 def test_audits_that_marked_the_ledger_or_that_something_disturbed_are_not_counted():
     assert audited(marked(105, "b4")) == []
+    assert audited(marked(505, "b4")) == []
+    assert audited(marked(506, "b4")) == [("not_marked", -1, -1)]
     assert audited(event(250, "b3", "znode_gone")) == []
+    assert audited(event(505, "b3", "znode_gone")) == []
+    assert audited(event(506, "b3", "znode_gone")) == [("not_marked", -1, -1)]
     assert audited(event(250, "zk1", "repair_disabled", zxid=hex(250))) == []
     cut = fault(2, "cut", "ar1-zk1", injected_ns=60, confirmed_ns=61, healed_ns=650)
     assert audited(faults=(KILLED, cut)) == []
@@ -148,5 +160,7 @@ def test_a_mark_that_goes_while_its_bookie_is_gone_and_still_named_convicts():
     assert audited(*removed, marked(300, "b4"), unmarked(400), audits=()) == [("unmarked_unrepaired", -1, -1)]
     assert audited(*removed, audits=(), parts=ledger()) == []
     assert audited(*removed, *boot(4, 2, began=150), audits=()) == []
+    assert audited(*removed, *boot(4, 2, began=200), audits=()) == []
+    assert audited(*removed, *boot(4, 2, began=201), audits=()) == [("unmarked_unrepaired", -1, -1)]
     replaced = closed(9, number=2, fragments={0: ("b1", "b2", "b3")}, earliest_ns=150, latest_ns=160)
     assert ("unmarked_unrepaired", -1, -1) not in audited(*removed, audits=(), parts=facts(ON_B4, replaced))
