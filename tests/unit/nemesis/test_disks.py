@@ -167,7 +167,8 @@ def test_a_disk_that_takes_writes_is_not_read_only_and_one_that_takes_none_is_no
     disk.turn_read_only = lambda: "abort"
     with pytest.raises(FaultError, match="disk data of b1 is not read-only: taken"):
         inject(active, "read_only", target="b1")
-    assert cluster.process("b1").allowed == [1]
+    b1 = cluster.process("b1")
+    assert (b1.allowed, b1.state, b1.boot) == ([1], ProcessState.RUNNING, 2)
     disk.mount_again = lambda: shutil.rmtree(disk.path)
     with pytest.raises(FaultError, match="disk data of b1 takes no writes yet: refused with ENOENT"):
         FAULTS["read_only"](target="b1").heal(FaultContext(cluster))

@@ -64,6 +64,8 @@ def test_no_link_of_the_observer_is_touched_and_the_others_are_as_they_were(
 ) -> None:
     inject(active, "cut", **{"from": "writer", "to": "b1"})
     inject(active, "hold", **{"from": "recoverer", "to": "b1"}, way="answers")
+    inject(active, "slow", **{"from": "b1", "to": "b2"}, latency_ms=5)
+    inject(active, "slow", **{"from": "b2", "to": "b1"}, rate_bytes_per_s=1000)
     before = {pair: cluster.links.state(*pair) for pair in cluster.links.pairs()}
     inject(active, "power_loss", targets=["b1"])
     assert {pair: cluster.links.state(*pair) for pair in cluster.links.pairs()} == before

@@ -225,8 +225,11 @@ def test_a_bookie_that_runs_on_the_disks_of_another_is_started_on_its_own(
     down(active)
     inject(active, "swap_disks", targets=["b1", "b2"])
     start(active, target="b1")
-    active.heal(kind="swap_disks")
+    seen: list[set[str]] = []
     b1, b2 = cluster.process("b1"), cluster.process("b2")
+    b1.capture_disk = lambda: seen.append(stored(disks, "b1"))
+    active.heal(kind="swap_disks")
+    assert seen == [{"b2"}]
     assert (b1.state, b1.boot, b1.ready) == (ProcessState.RUNNING, 3, True)
     assert b2.state is ProcessState.DOWN
     assert (stored(disks, "b1"), stored(disks, "b2")) == ({"b1"}, {"b2"})
