@@ -21,7 +21,7 @@ from harness.recording import finals
 from harness.recording import perform as performing
 from harness.recording.finals import heal_everything, observe
 from harness.recording.perform import carry_out
-from harness.recording.stage import Ledgers, Load, Stage, of_servers
+from harness.recording.stage import Ledgers, Load, Stage, format_death, of_servers
 from harness.registry import Declared, Done
 from harness.steps.clients import Append
 from nemesis.active import Active
@@ -158,6 +158,11 @@ def test_a_death_is_the_servers_own_unless_it_came_from_outside(
     assert of_servers(UnplannedDeathError("ended"), stage) is judged
     assert of_servers(FaultError("kill b1: b1 is down"), stage) is judged
     assert not of_servers(LinkError("the proxy does not answer"), stage)
+
+
+def test_a_death_is_told_with_its_signal_or_else_its_code() -> None:
+    assert format_death(DEFECT) == "b1 (boot 1) ended on its own with exit code 1"
+    assert format_death(FROM_OUTSIDE) == "b1 (boot 1) ended on its own with signal 9"
 
 
 def test_a_death_that_is_noted_ends_no_later_wait(stage: Stage) -> None:

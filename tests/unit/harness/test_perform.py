@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -112,6 +113,18 @@ def test_every_step_has_its_place_and_its_block(records: list[dict[str, Any]]) -
     assert sorted(began) == [(0,), (1, 0, 0), (1, 0, 1), (1, 1, 0), (2,)]
     assert began[(0,)].block_ns == began[(2,)].block_ns < began[(1, 0, 0)].block_ns
     assert began[(1, 0, 0)].block_ns == began[(1, 0, 1)].block_ns <= began[(1, 0, 0)].began_ns
+
+
+def test_a_step_waits_for_its_time_and_then_for_its_condition(
+    records: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[Any] = []
+    monkeypatch.setattr(performing, "await_condition", lambda stage, wanted: waits.append(wanted))
+    monkeypatch.setattr(time, "sleep", waits.append)
+    nothing, quiet = Params(), Quiet()
+    late = StepSpec(name="create", params=nothing, at_s=100, when=Elapsed(for_s=3))
+    perform((late, StepSpec(name="kill", params=nothing, when=quiet)), stage(records))
+    assert waits == [pytest.approx(100, abs=30), 3, quiet]
 
 
 def recovery(outcome: Any) -> StepSpec:
