@@ -102,7 +102,7 @@ def _ledger(plan: Plan, control: Control) -> str | None:
 
 def _noted(steps: tuple[Step, ...], note: str | None) -> Step | None:
     for step in steps:
-        if note is not None and step.note == note:
+        if step.note == note:
             return step
         if isinstance(step, Together):
             for branch in step.branches:

@@ -10,7 +10,7 @@ import pytest
 
 from plans.expected.controls import effect
 from plans.load import load, load_tree
-from plans.models import Plan, plan_tree
+from plans.models import Control, Plan, plan_tree
 from protocol.errors import PlanError
 
 PLAN = """\
@@ -36,6 +36,7 @@ expect:
     - breaks: {property: durability, ledger: main}
     - defect: {property: order, ledger: main, reference: a, rate: sometimes}
     - defect: {property: lac, reference: a}
+    - measures: {property: replicas, figure: repair_ms, at_most: 1, document: a}
     - decides: {ledger: other, step: create, outcome: ok, document: a}
     - breaks: {property: fencing, versions: "==4.15.0"}
     - breaks: {property: closing}
@@ -93,6 +94,7 @@ def test_a_control_that_runs_is_read_and_comes_back(controlled: Try, control: st
         ("{set: {wide: true}, property: content}", "no mode states that these values break `content`"),
         ("{set: {wdie: true}}", "wdie"),
         ("{step: nobody dies}", "no step has the note `nobody dies`"),
+        ("{step: b1 dies, property: replicas}", "nothing under `protected` states that it breaks `replicas`"),
         ("{step: bare is made}", "nothing under `protected` states what it does on `bare`"),
         ("{step: b1 dies}", "the step names no ledger; say with `ledger` or `property`"),
         ("{step: b1 dies, ledger: third}", "unknown ledger `third`"),
@@ -130,7 +132,7 @@ def test_what_a_control_does_depends_on_mode_and_release(controlled: Try) -> Non
     plan = controlled("[{mode: protected}, {version: 4.15.0, property: fencing}]")
     by_mode, by_release = plan.control
     assert [entry.says for entry in effect(plan, by_mode, "protected", "4.18.0")] == ["breaks", "defect"]
-    assert effect(plan, by_mode, "journal") == ()
+    assert effect(plan, by_mode, "journal") == effect(plan, Control(nothing="a search"), "protected") == ()
     assert len(effect(plan, by_mode, "protected", "4.15.0")) == 3
     assert len(effect(plan, by_release, "protected", "4.18.0")) == 1
     assert effect(plan, by_release, "journal", "4.15.0") == ()
