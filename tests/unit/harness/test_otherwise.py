@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import nemesis.power  # noqa: F401  # registers its fault
 from cluster.interface import Exit, ProcessState
 from evidence.codes import Outcome
 from evidence.folder import RunFolder
