@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from checkers.facts.alterations import disturbed, emptied
-from checkers.facts.boots import bookie_of, boots_of, by_lives
-from checkers.facts.disks import altered, copied_disks, fallen, on_disks, outlasted
+from checkers.facts.boots import bookie_of, boots_of, by_lives, outlasted
+from checkers.facts.disks import altered, copied_disks, fallen, on_disks
 from checkers.facts.ledgers import histories, passes
 from checkers.facts.parts import entries_of
 from checkers.facts.wire import ADDS, answers, is_sure, lives

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from checkers.facts.alterations import alterations, fault_text
+from checkers.facts.alterations import alterations, fault_text, hit, injected
 from checkers.judging.contract import Event, RunFacts
 from checkers.sets.spans import Ints
 from evidence.codes import NEVER
 from protocol.addresses import OBSERVER, PROXY, ZOOKEEPER
-from protocol.faults import UNPLANNED, Loses, unclean
+from protocol.faults import UNPLANNED, Loses, effects_of, unclean
 from protocol.modes import least_loss
 
 Numbers = TypeVar("Numbers", int, Ints)
@@ -84,6 +84,12 @@ def _boot(key: tuple[int, int], at_ns: int, end: Event | None) -> Boot:
     how = "was killed" if number == _SIGKILL else how if died else "was stopped"
     by_itself = number is None and code != _SIGTERM_CODE and end.earliest_ns == end.latest_ns
     return Boot(*key, at_ns, end.latest_ns, died, end.earliest_ns, how, by_itself)
+
+
+def outlasted(boot: Boot, run: RunFacts) -> bool:
+    """Whether no fault of its bookie, and no unclean end, may have taken what a boot had acknowledged."""
+    faults = (effects_of(fault["kind"]).loses for fault in injected(run) if boot.bookie in hit(fault, run))
+    return boot.least_loss is not None and boot.least_loss > max((Loses.MEMORY, *faults))
 
 
 def life_of(bookie: Numbers, boot: Numbers) -> Numbers:
@@ -153,6 +159,6 @@ class Health:
         }
         for bookie, boots in boots_of(self.run).items():
             for boot in boots:
-                if boot.unclean and boot.dying_ns <= self.ended_ns:
+                if boot.unclean and boot.dying_ns <= self.ended_ns and not outlasted(boot, self.run):
                     found.setdefault(bookie, f"{self.run.bookie_name(bookie)} boot {boot.number} {boot.how}")
         return found

@@ -84,12 +84,6 @@ def _ended_by(fault: FaultRow, boot: Boot, run: RunFacts) -> bool:
     return named and in_course and not by_itself
 
 
-def outlasted(boot: Boot, run: RunFacts) -> bool:
-    """Whether no fault of its bookie, and no unclean end, may have taken what a boot had acknowledged."""
-    faults = (effects_of(fault["kind"]).loses for fault in injected(run) if boot.bookie in hit(fault, run))
-    return boot.least_loss is not None and boot.least_loss > max((Loses.MEMORY, *faults))
-
-
 def altered(run: RunFacts, copies: Mapping[int, Copied]) -> frozenset[int]:
     """Lives after whose death something may have been taken from the disk that had been copied."""
     # A loss of power takes what was never synced; the copy after it shows what it has left.

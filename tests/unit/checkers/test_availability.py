@@ -4,6 +4,7 @@ import pytest
 
 from evidence.codes import NEVER, Flag, Holding, Kind, Outcome
 from evidence.findings import Verdict
+from protocol.faults import Loses
 from tests.histories.lives import boot, commanded, fault, server
 from tests.histories.story import (
     OBSERVER,
@@ -129,6 +130,21 @@ def test_fewer_than_an_ack_quorum_of_lost_states_promise_progress(killed, ack_qu
         assert judgement.seen["stalled"] == 1
         (note,) = judgement.notes
         assert note.startswith("ledger 1: stalled as promised (1 attempt, error -10): b1 boot 1 was killed")
+
+
+@pytest.mark.parametrize("killed", [(1, 2), (1, 2, 3)])
+def test_a_kill_takes_nothing_from_a_bookie_that_journals(killed):
+    synced = {"least_loss": dict.fromkeys(BOOKIES, Loses.STORED)}
+    judgement = availability(OPEN, refused(), servers=once_killed(*killed), **synced)
+    (finding,) = judgement.findings
+    assert finding.kind == "stuck" and "none had lost state" in finding.proof[-1]
+
+
+def test_a_loss_of_power_takes_state_only_from_an_unsynced_journal():
+    lost = {"servers": once_killed(1, 2), "faults": [fault(kind="power_loss", target="b1,b2")]}
+    for least, stalled in ((Loses.UNSYNCED, 1), (Loses.STORED, 0)):
+        judgement = availability(OPEN, refused(), least_loss=dict.fromkeys(BOOKIES, least), **lost)
+        assert judgement.seen["stalled"] == stalled
 
 
 def test_a_bookie_whose_files_an_operator_worked_on_may_have_lost_state():
