@@ -337,7 +337,9 @@ def test_what_was_read_after_all_or_is_gone(more):
 
 
 def test_an_entry_that_nobody_has_is_no_matter_of_availability():
-    judgement = availability(THERE, denied(1), [shown(1, 2, 2, holding=Holding.ABSENT)])
+    lost_meanwhile = [shown(1, 2, 1), shown(1, 2, 2, holding=Holding.ABSENT)]
+    assert availability(THERE, denied(1), lost_meanwhile).verdict is Verdict.VALID
+    judgement = availability(THERE, denied(1), lost_meanwhile[1:])
     assert judgement.verdict is Verdict.VALID
     assert judgement.seen["denied"] == 1
 

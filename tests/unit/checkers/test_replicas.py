@@ -76,6 +76,8 @@ def test_a_damaged_copy_is_none():
 def test_an_entry_on_none_of_its_bookies_is_a_hole():
     missing = {bookie: (*range(5), *range(6, 10)) for bookie in (1, 2, 3)}
     assert told_of(judged(ledger(), shown(missing, last=9))) == [("hole", 5, 5)]
+    unasked = shown({1: missing[1], 2: missing[2]}, last=9)
+    assert ("under_replicated", 5, 5) in told_of(judged(ledger(), unasked))
     elsewhere = shown({**missing, 4: (5,)}, last=9)
     assert told_of(judged(ledger(), elsewhere)) == [("under_replicated", 5, 5)]
 
@@ -275,3 +277,4 @@ def test_damaged_evidence_convicts_nobody():
         judgement = judged(lacking_copies(), damage=(damage,))
         assert (judgement.verdict, told_of(judgement)) == ("not judged", [])
         assert judgement.notes == (f"damaged evidence: {damage}",)
+        assert judged(ledger(), damage=(damage,)).notes == judgement.notes

@@ -147,8 +147,9 @@ def test_available_though_the_check_failed():
 
 def test_available_while_ledgers_are_still_marked():
     late = moved(CHECK, mark_limbo=21, preboot_end=22)
-    judgement = told(OPEN, servers=second(*late))
+    judgement = told(OPEN, servers=second(*late, ("mark_limbo", 19, {"ledgerId": 2})))
     assert [finding.kind for finding in judgement.findings] == ["available_unchecked"]
+    assert judgement.findings[0].text.endswith("before its preboot check had marked 1 ledger")
     assert judgement.findings[0].proof == (
         "b1 boot 2 saw an unclean shutdown at 0.000000012 s",
         "b1 boot 2 was available by 0.000000019 s",
@@ -249,6 +250,7 @@ def test_what_a_full_check_should_have_copied_is_not_denied_after_it():
 def test_a_full_check_begins_after_the_marks():
     early = moved(REPAIR, full_check_init=14)
     assert kinds(MENDED, servers=second(*CHECK, *early)) == ["full_check_early"]
+    assert not kinds(MENDED, servers=second(*CHECK, *moved(REPAIR, full_check_init=(14, 15))))
 
 
 STAMPED = (
