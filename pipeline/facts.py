@@ -16,7 +16,7 @@ from evidence.collected import Collection
 from evidence.exchange.chains import chains_of
 from evidence.folder import RunFolder
 from evidence.recorders import ledger_names
-from pipeline.tables import greatest, read_table
+from pipeline.tables import read_table
 from plans.grammar.names import EACH
 from plans.grammar.rounds import ledger_and_round
 from plans.resolve import stored_allowance
@@ -62,7 +62,6 @@ def run_facts(folder: RunFolder, collection: Collection) -> RunFacts:
         chains=chains_of(read_table(folder.tables, "chains").to_pylist()),
         racks=dict(cluster.get("racks") or {}),
         min_racks=int(cluster.get("min_racks") or 0),
-        most_acks=greatest(folder.tables, "ledgers", "ack_quorum"),
     )
 
 

@@ -26,7 +26,7 @@ _ASCENDING = (
     *("invoked_ns", "completed_ns", "asked_ns", "answered_ns", "received_ns", "forwarded_ns"),
 )
 """Columns that mostly grow from row to row: stored as differences, a quarter of the size."""
-_SOUGHT = ("ledger", "entry", "ack_quorum")
+_SOUGHT = ("ledger", "entry")
 """Columns whose least and greatest values a reader looks for; those of all take a fifth of writing."""
 
 FINDINGS = pa.schema(
@@ -56,15 +56,6 @@ def write_findings(path: Path, verdict: RunVerdict) -> None:
     judgements = verdict.judgements.values()
     rows = [asdict(finding) for judgement in judgements for finding in judgement.findings]
     pq.write_table(pa.Table.from_pylist(rows, schema=FINDINGS), path, compression="zstd")
-
-
-def greatest(tables: Path, name: str, column: str) -> int:
-    """The greatest number in one column of a table, from the files' footers; 0 where it has no row."""
-    footers = map(pq.read_metadata, (tables / name).rglob("*.parquet"))
-    groups = (footer.row_group(at) for footer in footers for at in range(footer.num_row_groups))
-    parts = (group.column(at) for group in groups for at in range(group.num_columns))
-    known = (part.statistics for part in parts if part.path_in_schema == column)
-    return max((int(one.max) for one in known if one is not None and one.has_min_max), default=0)
 
 
 def write_facts(tables: Path, bucket: int, facts: LedgerFacts) -> None:

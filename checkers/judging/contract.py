@@ -278,8 +278,7 @@ class RunFacts(Remembering):
     due after an unclean end. ``began_ns`` is when the run began; findings count their times from
     it. ``racks`` maps bookies to their failure domains, of which the plan wants ``min_racks`` in
     every write set; none where it gives none.
-    ``chains`` are the logs made of ledgers. ``most_acks`` is the largest ack quorum of any ledger, 0 where
-    the table was not read: a check may drop what no ledger can need.
+    ``chains`` are the logs made of ledgers.
     """
 
     scenario: str
@@ -302,7 +301,6 @@ class RunFacts(Remembering):
     racks: Mapping[str, str] = field(default_factory=dict)
     min_racks: int = 0
     chains: tuple[Chain, ...] = ()
-    most_acks: int = 0
     _known: Known = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def events(self, *names: str) -> Iterator[Event]:

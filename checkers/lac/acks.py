@@ -31,7 +31,7 @@ from checkers.facts.wording import counted, entries_text, operation_text
 from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, by_ledger, value_at
 from checkers.judging.found import Found, Row, first_rows, kept, span_rows
 from checkers.sets.ordering import changes
-from checkers.sets.spans import Bools, Ints, Spans, ints
+from checkers.sets.spans import Ints, Spans, ints
 from evidence.codes import NEVER, Kind, Message, Outcome, Status
 from evidence.findings import Finding
 from protocol.metadata import LedgerState
@@ -42,8 +42,6 @@ _REFUSALS = tuple(sorted(set(Status) - {Status.EOK, Status.NONE}))
 _WHO = ("client", "seq")
 _UNACKED = ("lac", "due_ns", *_WHO)
 """What proves that an entry was not acknowledged: the LAC that covered it first."""
-_NOBODY_KNOWS = 2**62
-"""More bookies than there are."""
 
 
 def tried(rows: Rows) -> Rows:
@@ -84,17 +82,17 @@ def check_acks(batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         return Found()
     votes = _votes(batch.frames, run)
     told_ok = _last_told_ok(batch.operations.once(acked))
-    in_time = _voters(told_ok, votes) >= _enough(facts, told_ok, run.most_acks)
-    early = told_ok.filter(pa.array(~in_time & _known(facts, *_columns(told_ok, "ledger"))))
+    voters, needed = _voters(told_ok, votes), _needed(facts, told_ok)
+    early = told_ok.filter(pa.array(voters < needed))
     covered = _covered(batch.operations.once(tried), facts)
-    late = _voters(covered, _first(votes, "ledger", "entry", "bookie")) < _enough(facts, covered, 0)
+    late = _voters(covered, _first(votes, "ledger", "entry", "bookie")) < _needed(facts, covered)
     ledger, entry, client, *proof = _columns(early, "ledger", "entry", "client", "due_ns", "seq")
     too_soon = first_rows(TOO_SOON, ledger, entry, like=[client], proof=proof)
     unacked = _spans(UNACKED, covered.filter(pa.array(late)), *_UNACKED)
     rows = pa.concat_tables([too_soon, unacked])
     shown = Spans.of_entries(rows["ledger"], rows["first"]).has(*_columns(votes, "ledger", "entry"))
     vote = _spans("vote", votes.filter(pa.array(shown)), "at_ns", "bookie", "client")
-    return Found.of(too_soon, unacked, vote, acked_in_time=int(in_time.sum()))
+    return Found.of(too_soon, unacked, vote, acked_in_time=int(((needed > 0) & (voters >= needed)).sum()))
 
 
 def _spans(kind: str, rows: pa.Table, *proof: str) -> pa.Table:
@@ -122,8 +120,7 @@ def _first(votes: pa.Table, *keys: str) -> pa.Table:
 
 
 def _reached(rows: Rows) -> Rows:
-    reached = (rows["forwarded_ns"] != NEVER) & ~np.isin(rows["delivered"], _REFUSALS)
-    return rows.where(reached & (rows["ledger"] >= 0) & (rows["entry"] >= 0))
+    return rows.where((rows["forwarded_ns"] != NEVER) & ~np.isin(rows["delivered"], _REFUSALS))
 
 
 def _last_told_ok(adds: Rows) -> pa.Table:
@@ -165,7 +162,7 @@ def _tellings(facts: LedgerFacts) -> tuple[Spans, list[Ints]]:
     writers = facts.columns(WRITERS)
     unlogged = writers["ledger"][~np.isin(writers["client"], facts.columns(LOGGED)["source"])]
     held = columns[1] < value_at(*facts.once(_recovery_began), ledger, missing=-1)
-    held &= _known(facts, ledger) & ~np.isin(ledger, unlogged)
+    held &= ~np.isin(ledger, unlogged)
     ledger, columns = ledger[held], [column[held] for column in columns]
     lac, at_ns, *_ = columns
     first = np.where(changes(ledger), 0, np.concatenate([[0], lac[:-1] + 1])[: len(lac)])
@@ -188,22 +185,15 @@ def _recovery_began(facts: LedgerFacts) -> tuple[Ints, Ints]:
 
 
 def _quorums(facts: LedgerFacts) -> tuple[Ints, Ints]:
-    """The ledgers whose metadata was seen, and how many bookies must have acknowledged."""
-    chains = facts.once(histories).of.items()
+    """The ledgers whose ack quorum is known, and it; not those whose ids may have been given twice."""
+    metadata = facts.once(histories)
+    chains = ((ledger, chain) for ledger, chain in metadata.of.items() if ledger not in metadata.put_back)
     return by_ledger({ledger: min(one.shape[2] for one in chain) for ledger, chain in chains})
 
 
-def _known(facts: LedgerFacts, ledger: Ints) -> Bools:
-    """Whether the ack quorum of each ledger is known: not where an id may have been given twice."""
-    put_back = ints(sorted(facts.once(histories).put_back))
-    known: Bools = np.isin(ledger, facts.once(_quorums)[0]) & ~np.isin(ledger, put_back)
-    return known
-
-
-def _enough(facts: LedgerFacts, rows: pa.Table, otherwise: int) -> Ints:
-    """The ack quorum of each row's ledger; ``otherwise`` where it is not known (0: never enough)."""
-    [ledger] = _columns(rows, "ledger")
-    return value_at(*facts.once(_quorums), ledger, missing=otherwise or _NOBODY_KNOWS)
+def _needed(facts: LedgerFacts, rows: pa.Table) -> Ints:
+    """The ack quorum of each row's ledger, 0 where it is not known."""
+    return value_at(*facts.once(_quorums), *_columns(rows, "ledger"), missing=0)
 
 
 def _table(**columns: Ints) -> pa.Table:

@@ -21,10 +21,8 @@ def random_acks(seed: int) -> tuple[list[Fact], RunFacts]:
     """A history and what it is judged with; of about every second add AQ bookies answered in time."""
     dice = random.Random(seed)
     facts: list[Fact] = []
-    quorums = []
     for ledger in dice.sample(LEDGERS, dice.choice((1, 2, 3))):
         quorum = dice.choice((1, 2, 2, 3))
-        quorums.append(quorum)
         facts += _versions(dice, ledger, quorum)
         for entry in range(dice.randint(0, 12)):
             facts += _adds(dice, ledger, entry)
@@ -37,7 +35,6 @@ def random_acks(seed: int) -> tuple[list[Fact], RunFacts]:
         wire=dice.random() < 0.95,
         complete=dice.random() < 0.95,
         damage=dice.choice(DAMAGE),
-        most_acks=dice.choice((0, max(quorums), 3)),
     )
 
 
