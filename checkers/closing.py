@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import NamedTuple
 
 from checkers.facts.alterations import lives_hidden, put_back_notes
@@ -186,7 +187,7 @@ def _lowest_closes(facts: LedgerFacts) -> Mapping[int, Version]:
             reported = {one.end for one in received.get(ledger, ()) if one.completed_ns < by_ns}
             closes = [one for one in closes if one.latest_ns < by_ns or one.last_entry in reported]
         if closes:
-            found[ledger] = min(closes, key=lambda version: (version.last_entry, version.version))
+            found[ledger] = min(closes, key=attrgetter("last_entry"))
     return found
 
 

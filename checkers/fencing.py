@@ -76,7 +76,7 @@ def _answered(batch: Batch) -> Columns:
 
 def _recovered(batch: Batch) -> Rows:
     opens = batch.operations.of(kind=Kind.OPEN, outcome=Outcome.OK)
-    return opens.where(flagged(opens, Flag.RECOVERY) & (opens["completed_ns"] != NEVER))
+    return opens.where(flagged(opens, Flag.RECOVERY))
 
 
 ANSWERED = LedgerFact(
@@ -208,7 +208,7 @@ def _taken_after(taken: Rows, status: Status, facts: LedgerFacts) -> Rows:
         such, mine = (said["status"] == status) & (said["life"] == one), life == one
         fences = said["ledger"][such], said["received_ns"][such]
         since_ns[mine] = value_at(*fences, taken["ledger"][mine], missing=NEVER)
-    return taken.where((taken["asked_ns"] > since_ns) & (taken["entry"] >= 0))
+    return taken.where(taken["asked_ns"] > since_ns)
 
 
 def _added_after_close(late: list[Row], found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
@@ -228,11 +228,11 @@ def _added_after_close(late: list[Row], found: Found, facts: LedgerFacts, run: R
 
 
 def _closes(ledger: int, facts: LedgerFacts, run: RunFacts) -> list[tuple[int, int, str]]:
-    """The closes of one ledger that have a date, the earliest first: when (ns), last entry, words for it."""
+    """The closes of one ledger, the earliest first: by when (ns), last entry, words for it."""
     closes = [
         (one.latest_ns, one.last_entry, f"{one.closed_text}, in force by {run.time_text(one.latest_ns)}")
         for one in facts.once(histories).of.get(ledger, ())
-        if one.closed and one.latest_ns != NEVER
+        if one.closed
     ]
     for _, last_entry, at_ns, client, seq in facts.of(RECOVERED, ledger):
         end = f"received its end {last_entry} ({operation_text(seq)})"
@@ -260,7 +260,7 @@ def _story(
         for answer in before:
             events.add((answer.received_ns, answer.text(run)))
             boot = boots.get(answer.life)
-            if boot is not None and answer.received_ns <= boot.ended_ns <= at_ns:
+            if boot is not None and boot.ended_ns <= at_ns:
                 ended = f"{life_name(run, boot.life)} {boot.how} at {run.time_text(boot.ended_ns)}"
                 events.add((boot.ended_ns, ended))
     return [said for _, said in sorted(events)]

@@ -77,7 +77,7 @@ _UNSURE = int(UNPROVEN | FrameFlag.GARBLED)
 
 def _sent(batch: Batch) -> list[Rows]:
     return [
-        rows.where((rows["ledger"] >= 0) & (rows["lac"] >= 0) & ((rows["flags"] & _UNSURE) == 0))
+        rows.where((rows["ledger"] >= 0) & ((rows["flags"] & _UNSURE) == 0))
         for rows in (requests(batch.frames, kind) for kind in (Message.ADD, Message.WRITE_LAC))
     ]
 
@@ -98,7 +98,7 @@ class Lac:
         """Lower LACs than before, LACs beyond a close, and the adds that were sent up to the highest LAC."""
         told = batch.operations.once(told_lac)
         answers = batch.operations.of(kind=Kind.LAC, outcome=Outcome.OK)
-        low = (answers["lac"] >= 0) & (answers["result"] < answers["lac_before"])
+        low = answers["result"] < answers["lac_before"]
         sent, ok = (batch.operations.once(part).once(entries_of) for part in (tried, acked))
         mine = Found.of(
             *map(_went_back, _lower(batch.operations)),
@@ -199,7 +199,7 @@ def _back_findings(found: Found, run: RunFacts) -> Iterator[Finding]:
 def _first_closes(facts: LedgerFacts) -> Mapping[int, Version]:
     """Each ledger's first CLOSED version, by when it was in force; put back ones may have been open again."""
     metadata = facts.once(histories)
-    ordered = sorted(metadata.all_closes, key=attrgetter("ledger", "latest_ns", "version"))
+    ordered = sorted(metadata.all_closes, key=attrgetter("ledger", "latest_ns"))
     own = groupby(ordered, key=attrgetter("ledger"))
     return {ledger: next(closes) for ledger, closes in own if ledger not in metadata.put_back}
 

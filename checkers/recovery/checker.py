@@ -89,7 +89,7 @@ def _verdict(
     idle = not (assessments[Assessment.LEGAL] or assessments[Assessment.UNSEEN] or lacking)
     if (idle or not run.wire) and Recovery.name not in run.required:
         return Verdict.NOT_JUDGED
-    enough = run.wire and assessments[Assessment.LEGAL] and not assessments[Assessment.UNSEEN] and not lacking
+    enough = assessments[Assessment.LEGAL] and not assessments[Assessment.UNSEEN] and not lacking
     return Verdict.VALID if enough else Verdict.UNKNOWN
 
 
@@ -113,7 +113,7 @@ class _Recoveries:
         self.run, self.found = run, found
         self.writers, links = Writers(found, run), Links(found)
         guarded = {number for name, number in run.bookies.items() if name in run.guarded}
-        asking = {one for one in facts.columns(LOGGED)["source"].tolist() if 0 < one <= MAX_BOOKIES}
+        asking = {one for one in facts.columns(LOGGED)["source"].tolist() if one <= MAX_BOOKIES}
         clients = sorted(guarded | asking)
         closes = enumerate(closes_by_recovery(facts.once(histories), run.bookies))
         self.cases = [decided(number, close, links, self.writers, clients) for number, close in closes]

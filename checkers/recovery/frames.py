@@ -78,7 +78,6 @@ def moment_rows(frames: Rows, closes: Sequence[Close]) -> Iterator[pa.Table]:
     beyond = Spans.of_entries([one.ledger for one in closes], [one.beyond for one in closes])
     for kind in (FENCING, READ):
         asked = requests(frames, kind)
-        asked = asked.where(np.isin(asked["ledger"], beyond.ledger))
         yield set_rows("recoverer", Spans.of_entries(asked["ledger"], asked["source"]))
         yield _moments(kind, asked, beyond, "received_ns")
         for part in delivered_answers(frames, kind):
@@ -119,7 +118,7 @@ def read_rows(frames: Rows, closes: Sequence[Close]) -> Iterator[pa.Table]:
     both = sure.join(stored, _OF_CLOSE, join_type="left outer", right_suffix=" stored", use_threads=False)
     close, source, entry = (_numbers(both, name) for name in _OF_CLOSE)
     ledger, needed = ledgers[close], acks[close] - (source <= MAX_BOOKIES)
-    short = (needed > 0) & (_numbers(both, "bookies stored") < needed)
+    short = _numbers(both, "bookies stored") < needed
     proof = [_numbers(both, name)[short] for name in (*_WORDS, *(f"{word} stored" for word in _WORDS))]
     yield first_rows("unstored", ledger[short], entry[short], like=[close[short], source[short]], proof=proof)
 

@@ -137,7 +137,7 @@ def _grounds(number: int, close: Close, source: int, links: Links) -> Grounds:
     lac = max((one.lac for one in fences if one.status == Status.EOK), default=-1)
     # Fencing was over when it read the entry after the end.
     went_on_ns = max((one.at_ns for one in reads if one.status == Status.NONE), default=close.by_ns)
-    fences = [one for one in fences if one.at_ns <= went_on_ns and one.entry < 0]
+    fences = [one for one in fences if one.at_ns <= went_on_ns]
     return Grounds(
         source=source,
         denied=_bookies(reads, EXPLICIT_NEGATIVES),
