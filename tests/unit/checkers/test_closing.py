@@ -5,6 +5,7 @@ import pytest
 from evidence.codes import Flag, Kind, Outcome
 from evidence.findings import Verdict
 from tests.histories.story import (
+    OBSERVER,
     acked,
     closed,
     created,
@@ -76,6 +77,14 @@ def test_whoever_was_told_of_the_close_knows_that_it_came_before_a_delete():
 def test_two_closed_versions_with_two_ends():
     verdict = judged(acked(0), created(), closed(0, 1), closed(1, 2))
     assert ("two_ends", 1, 1) in kinds(verdict, "closing")
+    both = recovered(5, lac=-1), recovered(3, lac=-1, seq=42)
+    [finding] = closing(created(), closed(0), closed(3, 2), *both).findings
+    assert (finding.kind, finding.first_entry, finding.last_entry, finding.count) == ("two_ends", 1, 5, 1)
+    assert finding.proof == (
+        "metadata version 1: CLOSED at 0",
+        "metadata version 2: CLOSED at 3",
+        "reader recovered it and received its end 5 (operation 41)",
+    )
 
 
 def test_a_writer_whose_close_was_ok_elsewhere():
@@ -134,6 +143,13 @@ def test_the_first_of_several_closed_versions_counts(deleted_later):
     assert closing(*history, recovered(0, completed_ns=4)).counts["closed_unwritten"] == 1
 
 
+def test_the_first_answer_that_named_an_end_counts():
+    late = recovered(0, completed_ns=9, client=OBSERVER, seq=45)
+    [finding] = closing(created(), closed(0, earliest_ns=7), recovered(0, completed_ns=6), late).findings
+    assert finding.kind == "closed_unwritten"
+    assert finding.proof[0].endswith("received its end 0 by 0.000000006 s (operation 41)")
+
+
 def test_a_recovery_that_ended_ok_has_closed_its_ledger():
     assert closing(created(), recovering(), recovered(-1)).counts["closed_unwritten"] == 1
     assert not closing(created(), recovering(), recovered(-1, outcome=Outcome.UNKNOWN)).findings
@@ -159,6 +175,11 @@ def test_of_several_closes_the_lowest_cuts_off_the_most():
     assert [(one.first_entry, one.last_entry, one.proof[0]) for one in below] == [
         (1, 2, "metadata version 2: CLOSED at 0")
     ]
+
+
+def test_what_is_promised_by_a_lac_and_beyond_it_is_counted_once():
+    history = [acked(0), acked(1, lac=1), acked(2, lac=1), acked(3, lac=1), created(), closed(3)]
+    assert closing(*history).seen == {"closed_ledgers": 1, "promised": 4}
 
 
 def test_without_a_close_nothing_is_proven():

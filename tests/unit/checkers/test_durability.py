@@ -205,6 +205,11 @@ def test_a_deferred_add_is_promised_once_a_force_that_came_later_is_ok():
     assert not durability(*adds, *ending).findings
     assert kinds_of(durability(*adds, forced(1), *ending)) == [("lost", 0, 1)]
     assert not durability(*adds, forced(1, outcome=Outcome.UNKNOWN), *ending).findings
+    (finding,) = durability(*adds, forced(1), told(2), *ending).findings
+    assert finding.proof[:2] == (
+        "writer got ok for entries 0..1, and then ok for a force (operation 90)",
+        "reader received LAC 2 (operation 50)",
+    )
 
 
 @pytest.mark.parametrize(
@@ -229,9 +234,10 @@ def test_metadata_that_vanishes_without_a_delete_is_an_anomaly():
 
 
 def test_metadata_that_vanishes_convicts_nobody_when_histories_are_torn():
-    judgement = durability(acked(0), created(), closed(0), vanished(), damage=("operations: writer torn",))
-    assert judgement.verdict is Verdict.UNKNOWN
-    assert not judgement.findings
+    for run in ({"damage": ("operations: writer torn",)}, {"complete": False}):
+        judgement = durability(acked(0), created(), closed(0), vanished(), **run)
+        assert judgement.verdict is Verdict.UNKNOWN
+        assert not judgement.findings
 
 
 def test_an_empty_ledger_that_vanishes_is_found_too():
@@ -305,6 +311,13 @@ def test_a_ledger_whose_metadata_is_gone_may_be_forgotten_by_its_bookies():
 def test_damaged_metadata_proves_no_set_of_holders():
     damaged = {"damage": ("ledgers: the transaction log is cut",)}
     assert durability(acked(0), created(), closed(0), lost(0), **damaged).verdict is Verdict.UNKNOWN
+    assert durability(acked(0), created(), closed(-1), **damaged).verdict is Verdict.ANOMALY
+
+
+def test_a_damaged_census_denies_nothing_that_was_read():
+    judgement = durability(READ_BACK, CLOSED, denied(1), damage=("census: torn",))
+    assert judgement.verdict is Verdict.UNKNOWN
+    assert (judgement.counts["kept"], judgement.counts["lost"]) == (2, 0)
 
 
 def test_findings_are_capped_and_counts_are_exact():

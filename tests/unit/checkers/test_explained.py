@@ -188,8 +188,10 @@ def test_only_a_confirmed_wipe_of_all_that_a_holder_had_explains_it(other):
     assert classes(LOSS, ACKS, on_disk(3, 1), faults=(*KILLS, other)) != EXPLAINED
 
 
-def test_a_wipe_before_its_end_took_nothing_of_what_a_life_had():
-    assert classes(LOSS, ACKS, on_disk(3, 1), faults=(*KILLS, wiped(3, 400))) == UNEXPLAINED
+@pytest.mark.parametrize(("at", "expected"), [(400, UNEXPLAINED), (698, UNDETERMINED), (699, EXPLAINED)])
+def test_a_wipe_before_its_end_took_nothing_of_what_a_life_had(at, expected):
+    """b3 died at 700; the wipe was injected one nanosecond after ``at``."""
+    assert classes(LOSS, ACKS, on_disk(3, 1), faults=(*KILLS, wiped(3, at))) == expected
 
 
 def test_what_a_wiped_disk_may_have_been_given_back_is_not_proven_lost():
@@ -240,6 +242,8 @@ def test_a_later_loss_of_power_may_take_what_was_never_synced():
     power = {"planned_ns": 900, "injected_ns": 901, "healed_ns": 999}
     later = (*KILLS, fault(3, "power_loss", "b2,b3", **power))
     assert classes(LOSS, ACKS, on_disk(3, 1), faults=later) == UNDETERMINED
+    elsewhere = (*KILLS, fault(3, "power_loss", "b2", **power))
+    assert classes(LOSS, ACKS, on_disk(3, 1), faults=elsewhere) == UNEXPLAINED
 
 
 @pytest.mark.parametrize(("planned_ns", "expected"), [(711, UNEXPLAINED), (712, UNDETERMINED)])
@@ -296,6 +300,35 @@ def test_a_death_that_no_fault_of_ours_was_explains_nothing(faults):
     assert classes(faults=faults) == UNDETERMINED
 
 
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ({"planned_ns": 700}, EXPLAINED),
+        ({"planned_ns": 701}, UNDETERMINED),
+        ({"injected_ns": 699, "confirmed_ns": 700}, EXPLAINED),
+        ({"injected_ns": 699, "confirmed_ns": 699}, UNDETERMINED),
+        ({"injected_ns": 700, "confirmed_ns": NEVER}, EXPLAINED),
+    ],
+)
+def test_a_fault_ended_whom_it_names_from_its_plan_to_its_confirmation(columns, expected):
+    """b3 died at 700."""
+    assert classes(faults=(KILLS[0], killed(2, 3, 700, **columns))) == expected
+
+
+@pytest.mark.parametrize(("target", "at"), [("b2", 700), ("b3", 699), ("b3", 701)])
+def test_an_unplanned_end_of_another_boot_is_not_this_one(target, at):
+    assert classes(faults=(*KILLS, fault(-1, "unplanned", target, confirmed_ns=at))) == EXPLAINED
+
+
+def test_an_acknowledgement_of_a_boot_whose_start_was_not_recorded_is_of_a_holder_that_is_not_known():
+    assert classes(LOSS, ACKS, took(1, 2, 102, boot=9)) == UNDETERMINED
+
+
+def test_what_a_close_did_not_cut_off_was_not_lost_by_it():
+    ended = [acked(0), acked(1), BORN, closed(1, latest_ns=400), opened(1), kept(0), found(0), denied(1)]
+    assert classes(ended, ACKS) == EXPLAINED
+
+
 def test_what_a_close_cut_off_while_an_ack_quorum_had_it_was_not_taken_by_their_later_deaths():
     cut = [acked(0), acked(1), BORN, recovering(1), closed(0, 3, latest_ns=9_000), opened(0), kept(0)]
     # At 500 the first holder was perhaps dead, and one is fewer than AQ.
@@ -330,7 +363,10 @@ def check(bookie, at, number=1, event="full_check_complete", **detail):
 
 @pytest.mark.parametrize(
     ("at", "found"),
-    [(499, UNDETERMINED), (500, UNDETERMINED), (700, UNDETERMINED), (701, EXPLAINED), (49, EXPLAINED)],
+    [
+        *((499, UNDETERMINED), (500, UNDETERMINED), (700, UNDETERMINED), (701, EXPLAINED)),
+        *((49, EXPLAINED), (50, UNDETERMINED)),
+    ],
 )
 def test_a_repair_until_the_last_death_may_have_brought_it_back(at, found):
     """Before the first death b2 became a holder that lives on; before the ledger nothing was to bring."""
@@ -356,6 +392,11 @@ def test_one_who_was_repaired_and_died_as_well_has_lost_it_too():
     assert classes(servers=(*repaired, copied(2, at=655)), faults=faults) == EXPLAINED
     later = (*lives, copied(2, at=655), check(2, 550))
     assert classes(servers=later, faults=faults) == UNDETERMINED
+    # b1 may have been dead from 480 on, so a check at 490 may have undone its loss.
+    early = server(1, 1, "exit", 480, 500, code=None, signal=9)
+    begun = [row for row in (*lives, copied(2, at=655)) if (row["server"], row["event"]) != ("b1", "exit")]
+    assert classes(servers=(*begun, early, check(2, 479)), faults=faults) == EXPLAINED
+    assert classes(servers=(*begun, early, check(2, 490)), faults=faults) == UNDETERMINED
 
 
 def test_a_death_before_the_others_makes_their_repair_one_in_between():

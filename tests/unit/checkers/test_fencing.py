@@ -101,6 +101,23 @@ def test_a_later_close_does_not_excuse_what_an_earlier_one_forbade():
     assert [finding.first_entry for finding in judgement.findings] == [2]
 
 
+def test_the_proof_has_only_closes_that_came_before_and_end_below():
+    others = closed(7, 3, latest_ns=90), recovered(-1, completed_ns=101)
+    (finding,) = fencing(late(2, 101), CLOSED, others).findings
+    assert finding.proof[0] == "metadata version 2: CLOSED at -1, in force by 0.000000100 s"
+    assert finding.proof[1].startswith("writer invoked the add of entry 2 at")
+
+
+@pytest.mark.parametrize("lived", [boot(2), boot(2, killed=130)])
+def test_the_proof_has_no_death_that_came_after_the_add(lived):
+    wire = [fenced(2, 20, status=Status.ENOENTRY), took(0, 2, 121)]
+    (finding,) = fencing(late(0, 110), CLOSED, wire, servers=tuple(lived)).findings
+    assert finding.proof[2:] == (
+        "b2 boot 1 answered ENOENTRY to the fencing read of the LAC by reader at 0.000000021 s (frame 202)",
+        "b2 boot 1 acknowledged entry 0 at 0.000000122 s (frame 1212)",
+    )
+
+
 def test_the_proof_shows_that_a_restart_forgot_the_fence():
     """BP-46, scenario 1: b2 said that it was fenced, b3 never received the request."""
     lives = (*boot(1), *boot(2, killed=60), *boot(2, 2, began=70), *boot(3))
@@ -184,11 +201,15 @@ def test_an_explicit_negative_to_fencing_is_noted_and_convicts_nobody(status):
     assert not judgement.findings
     (note,) = [note for note in judgement.notes if "took" in note]
     assert note.startswith(f"ledger 1: b2 boot 1 answered {status.name} to a fencing read and took 2 adds")
+    fenced_later = fencing(created(), fenced(2, 20, status=status), took(5, 2, 22), fenced(2, 40))
+    assert not any("took" in note for note in fenced_later.notes)
 
 
-def test_a_delete_before_the_fence_is_told():
-    (finding,) = fencing(created(), deleted(invoked_ns=5), fenced(2, 20), took(5, 2, 22)).findings
-    assert "a delete of the ledger was invoked at 0.000000005 s, before that answer" in finding.proof
+@pytest.mark.parametrize(("at_ns", "when"), [(20, "before"), (21, "after")])
+def test_a_delete_before_or_after_the_fence_is_told(at_ns, when):
+    (finding,) = fencing(created(), deleted(invoked_ns=at_ns), fenced(2, 20), took(5, 2, 22)).findings
+    said = f"a delete of the ledger was invoked at 0.0000000{at_ns} s, {when} that answer"
+    assert finding.proof[1] == said
 
 
 def test_boots_that_were_not_recorded_whole_convict_nobody():

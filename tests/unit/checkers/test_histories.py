@@ -58,6 +58,7 @@ def test_of_a_ledger_that_was_seen_whole_everything_is_known():
         ([version(4, 1), version(4, 2, CLOSED, 7)], False),
         ([version(4, 0), version(4, 0, bookies=THERE), version(4, 1, CLOSED, 7)], True),
         ([version(4, 0), version(4, 1, CLOSED, 7), version(4, 2, state=0)], True),
+        ([version(4, 0), version(4, 1, CLOSED, 7), version(4, 3, state=0)], False),
         ([version(4, 0), version(4, 1, CLOSED, 7), version(4, 1, CLOSED, 7, put_back=True)], False),
     ],
 )

@@ -53,7 +53,8 @@ def test_a_reader_hears_no_lac_that_too_few_bookies_had_acknowledged():
 
 
 def test_the_proof_says_who_heard_what_and_when_bookies_acknowledged_it():
-    verdict = judged(*SENT, *LATE, told(2, completed_ns=900), wire=True)
+    again = took(1, 1, 950, source=READER)
+    verdict = judged(*SENT, *LATE, again, told(2, completed_ns=900), wire=True)
     [finding] = verdict.judgements["lac"].findings
     assert finding.text == ("ledger 1: reader received LAC 2 before 2 bookies had acknowledged entries 1..2")
     assert finding.proof == (
@@ -69,6 +70,7 @@ def test_each_entry_is_held_against_the_first_lac_that_covers_it():
     history = [*SENT, *LATE, told(1, completed_ns=80), told(2, completed_ns=902, seq=51)]
     assert unacked(*history) == [(1, 1), (2, 2)]
     assert unacked(*history, told(2, completed_ns=70, seq=52)) == [(1, 2)]
+    assert unacked(*history, told(2, completed_ns=80, seq=52)) == [(1, 2)]
     assert lac(*history, wire=True).counts["covers_unacked"] == 2
 
 
@@ -79,7 +81,9 @@ def test_whatever_tells_a_lac_is_held_against_the_acknowledgements(kind):
 
 def test_an_entry_that_no_bookie_acknowledged_is_not_confirmed():
     history = [created(), both(0, 10), acked(0, completed_ns=10), unsure(1)]
-    assert unacked(*history, told(1, completed_ns=70)) == [(1, 1)]
+    [finding] = lac(*history, told(1, completed_ns=70), wire=True).findings
+    assert (finding.kind, finding.first_entry, finding.last_entry) == ("covers_unacked", 1, 1)
+    assert finding.proof[2:] == ("no bookie's acknowledgement of entry 1 was ever passed on",)
     assert not unacked(*history, told(0, completed_ns=70))
 
 

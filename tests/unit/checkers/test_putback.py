@@ -213,6 +213,13 @@ AFTER_CLOSE = {
 }
 
 
+@pytest.mark.parametrize("name", sorted(AFTER_CLOSE.keys() - {"metadata/illegal_move"}))
+def test_a_close_that_was_undone_binds_nobody(name) -> None:
+    history = [created(), closed(0, 1, latest_ns=100), AFTER_CLOSE[name]]
+    assert name in convicted(verdict_on(history))
+    assert name not in convicted(verdict_on(history, back(0)))
+
+
 @pytest.mark.parametrize("name", AFTER_CLOSE)
 def test_a_close_of_damaged_metadata_may_have_been_undone(name) -> None:
     history = [created(), closed(0, 1, latest_ns=100), AFTER_CLOSE[name]]
@@ -250,4 +257,18 @@ def test_a_ledger_that_somebody_else_removed_is_vanished_as_ever() -> None:
 
 def test_an_add_after_a_close_that_was_undone_is_no_lost_fence() -> None:
     history = [created(), closed(0, 1, latest_ns=100), back(0, latest_ns=NEVER), acked(3, invoked_ns=200)]
-    assert not {one for one in convicted(verdict_on(history)) if one.startswith("fencing/")}
+    assert verdict_on(history, wire=True).judgements["fencing"].verdict is Verdict.UNKNOWN
+
+
+def test_a_close_that_our_fault_put_back_is_no_recovery() -> None:
+    verdict = verdict_on(created(), closed(4), back(1, 3, last_entry=4), wire=True)
+    assert verdict.judgements["recovery"].seen["recoveries"] == 0
+
+
+def test_a_ledger_that_somebody_else_removed_before_our_fault_put_it_back_is_vanished() -> None:
+    verdict = verdict_on(acked(0), created(), vanished(1), back(0))
+    (finding,) = verdict.judgements["durability"].findings
+    assert (finding.kind, finding.loss, finding.ledger) == ("vanished", "", 1)
+    assert finding.proof[0] == "the metadata was removed by transaction 0xb"
+    note = verdict.judgements["closing"].notes[1]
+    assert note.startswith("ledger 1: metadata put back from nothing to version 0 by fault 3")

@@ -144,9 +144,10 @@ def test_the_ensemble_is_that_of_a_version_in_recovery_or_of_the_close():
 def test_going_on_with_an_ack_quorum_unknown_is_wrong():
     parts = [recovered(), recovery(4, fenced=("b1",))]
     assert found(*parts) == TOO_FEW
-    assert told(*parts).findings[0].proof[1] == (
+    other = recovery(4, source="observer", denied=())
+    assert told(*parts, other).findings[0].proof[1:] == (
         "reader went on by 0.000000020 s with answers to fencing from b1; "
-        "unknown in one write set: b2, b3 (AQ 2)"
+        "unknown in one write set: b2, b3 (AQ 2)",
     )
 
 
@@ -277,7 +278,9 @@ def test_an_answer_to_spare_does_not_stand_in_for_one_that_went_wrong(third):
 
 def test_an_add_that_was_never_acknowledged_is_not_the_writers_end():
     versions = [created(), recovering(1), closed(1, 2, latest_ns=BY)]
-    assert found(versions, acked(0), unsure(1), recovery(1, denied=())) == [("ended_too_soon", 2, 2)]
+    parts = [versions, acked(0), unsure(1), recovery(1, denied=())]
+    assert found(*parts) == [("ended_too_soon", 2, 2)]
+    assert told(*parts).findings[0].proof[-1] == "the last entry acknowledged to the writer is 0"
 
 
 def test_a_writer_that_neither_added_nor_closed_made_no_close():
@@ -308,7 +311,10 @@ def test_one_recovery_that_was_not_seen_leaves_the_property_unknown():
 def test_a_close_that_nobody_dated_may_be_of_any_writer_that_was_active():
     versions = [created(), recovering(1), closed(-1, 2)]
     made = operation(Kind.CREATE)
-    assert found(versions, made, recovery(-1, denied=())) == [("ended_too_soon", 0, 0)]
+    [finding] = told(versions, made, recovery(-1, denied=())).findings
+    assert (finding.kind, finding.first_entry, finding.last_entry) == ("ended_too_soon", 0, 0)
+    assert finding.proof[0] == "metadata version 2: CLOSED at -1 after IN_RECOVERY"
+    assert finding.proof[-1].startswith("to reader about entry 0")
     closes = operation(Kind.CLOSE, seq=9, invoked_ns=10**9)
     assert not found(versions, made, closes, recovery(-1, denied=()))
 
@@ -321,6 +327,8 @@ def test_a_writer_that_was_dead_before_the_recovery_began_made_no_close():
     parts.append(recovery(0, denied=(), at=30))
     assert not found(*parts, servers=(ended(20),))
     assert found(*parts, servers=(ended(19),)) == [("ended_too_soon", 1, 1)]
+    again = [acked(0, seq=(2 << 40) + 1), unsure(1, seq=(2 << 40) + 2)]
+    assert not found(parts[:3], again, parts[-1], servers=(ended(19),))
 
 
 @pytest.mark.parametrize(("invoked_ns", "kinds_found"), [(BY, []), (BY + 1, [("ended_too_soon", 10, 10)])])
@@ -371,7 +379,7 @@ def test_what_replication_does_to_a_closed_ledger_is_no_recovery():
 def test_a_malformed_version_is_left_to_the_checker_of_metadata():
     judgement = told(recovered(fragments={0: ("b1", "b2")}), recovery(4, denied=("b1",)))
     assert judgement.seen["unseen"] == 1
-    assert told(recovered(write_quorum=5), recovery(4, denied=("b1",))).seen["unseen"] == 1
+    assert told(recovered(write_quorum=5), recovery(4, found=(4,), denied=("b1",))).seen["unseen"] == 1
     assert told(recovered(fragments={7: ("b1", "b2", "b3")}), recovery(4)).seen["unseen"] == 1
 
 

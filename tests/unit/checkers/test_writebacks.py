@@ -108,6 +108,7 @@ def acknowledges(fact, *bookies):
 def test_an_entry_that_nobody_had_read_is_written_back():
     parts = [recovered(), recovery(4), asked("reader", "b2", write_back(3), at=30)]
     assert found(*parts) == [("wrote_back_unread", 3, 3)]
+    assert told(*parts).seen["found_by_fewer_than_AQ"] == 0
     assert told(*parts).findings[0].proof == (
         "reader sent a recovery add of entry 3, at the proxy by 0.000000030 s",
         "no positive answer to a read of entry 3 had been passed on to reader by then",
@@ -174,10 +175,13 @@ def test_bp46_counts_fencing_over_the_whole_ensemble():
     bookies = ("b1", "b2", "b3", "b4", "b5", "b6")
     parts = recovered(ensemble=6, write_quorum=3, ack_quorum=2, fragments={0: bookies})
     denied = ("b6", "b1", "b2")
-    judgement = told(parts, recovery(4, fenced=("b2", "b3", "b5", "b6"), denied=denied))
+    few = recovery(4, fenced=("b2", "b3", "b5", "b6"), denied=denied)
+    judgement = told(parts, few)
     assert judgement.verdict is Verdict.VALID
     assert judgement.notes == ("differs from BP-46: ledger 1 was fenced on 4 answers; BP-46 asks for 5 (EC)",)
     assert not told(parts, recovery(4, fenced=bookies[1:], denied=denied)).notes
+    outside = answered("reader", "b7", fencing(), at=9)
+    assert told(parts, few, outside).notes == judgement.notes
 
 
 def test_bp46_knows_no_negative_answer_to_fencing():
@@ -185,3 +189,9 @@ def test_bp46_knows_no_negative_answer_to_fencing():
     judgement = told(recovered(), recovery(4, fenced=("b1",)), empty)
     assert judgement.seen["fencing_denied"] == 1
     assert "b2 answered a fencing read with an explicit negative" in judgement.notes[0]
+
+
+def test_a_bookie_that_recovers_has_answers_that_bp46_counts_and_no_link_carries():
+    empty = answered("b3", "b1", fencing(), ENOENTRY, at=9)
+    judgement = told(recovered(5), empty, recovery(5, source="b3", fenced=(), found=(4, 5), denied=("b1",)))
+    assert (judgement.seen["legal"], judgement.notes) == (1, ())
