@@ -105,7 +105,7 @@ class Durability:
             seen=case.seen(),
             findings=findings,
             counts=case.counts(),
-            notes=(*lacking, *case.notes(bool(findings))),
+            notes=(*lacking, *case.notes()),
             undecided=tuple(case.unavailable.ledgers()),
         )
 
@@ -288,7 +288,7 @@ class _Conclusion:
             loss=EXPLAINED if ours else "",
         )
 
-    def notes(self, convicted: bool) -> Iterator[str]:
+    def notes(self) -> Iterator[str]:
         """Unavailable entries by ledger, metadata that was put back, and why losses have no class."""
         if not self.obliged:
             yield "no entry was promised to anyone"
@@ -299,7 +299,7 @@ class _Conclusion:
         if more > 0:
             yield f"{counted(more, 'more ledger')} with unavailable entries"
         undetermined = self.lost_by_class[UNDETERMINED].count()
-        if convicted and undetermined:
+        if undetermined:
             what = counted(undetermined, "loss", "losses")
             yield f"{what} of class undetermined: {undetermined_because(self.run)}"
 

@@ -134,7 +134,7 @@ class Lives:
             for life, boot in self.boots.items()
             if boot.bookie in wipes and boot.ended_ns <= wipes[boot.bookie].began_ns
         }
-        self.repairs = [one for one in by_lives(run, *_REPAIRED) if one[0] in self.boots]
+        self.repairs = [*by_lives(run, *_REPAIRED)]
         guarded = {life for life, boot in self.boots.items() if run.bookie_name(boot.bookie) in run.guarded}
         self.unlogged = guarded - {life for life, _ in by_lives(run, _LOG_READ)}
 
