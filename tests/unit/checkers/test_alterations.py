@@ -4,7 +4,7 @@ import pytest
 
 from checkers.facts.alterations import alterations, disturbed
 from evidence.codes import NEVER
-from tests.histories.lives import commanded, fault
+from tests.histories.lives import boot, commanded, fault
 from tests.histories.story import run_facts
 
 EVERYBODY = set(range(1, 10))
@@ -36,7 +36,7 @@ def changes(*rows):
 
 
 def test_a_command_on_a_bookies_own_files_changes_them_from_its_beginning_to_its_end():
-    first = commanded("b2", at=10, until=20)
+    first = [*commanded("b2", at=10, until=20), *boot(1, killed=50)]
     second = commanded("b3", at=30, until=40, command="rebuild_ledgers_index", number=2)
     assert changes(*first, *second) == [
         ({2}, 10, 20, "an operator's rebuild_index"),

@@ -4,7 +4,7 @@ import pytest
 
 from evidence.codes import NEVER, FrameFlag, Holding, Message, Status
 from evidence.findings import Verdict
-from tests.histories.lives import boot, copied, fault, forged, on_disk, said, took
+from tests.histories.lives import boot, copied, fault, forged, on_disk, said, server, took
 from tests.histories.story import (
     acked,
     answered,
@@ -62,6 +62,8 @@ def test_a_life_that_was_killed_after_the_census_lost_nothing_by_then():
     assert classes(LOSS, took(1, 3, 101), servers=late) == [("unexplained", 1, 1)]
     meanwhile = (*boot(1, killed=500), *boot(3, killed=1_010))
     assert classes(LOSS, took(1, 3, 101), servers=meanwhile) == [("undetermined", 1, 1)]
+    perhaps = (*boot(1, killed=500), *boot(3), server(3, 1, "exit", 1_010, 1_020, code=None, signal=9))
+    assert classes(LOSS, took(1, 3, 101), servers=perhaps) == [("undetermined", 1, 1)]
 
 
 def test_metadata_that_name_no_bookies_leave_a_loss_unproven():

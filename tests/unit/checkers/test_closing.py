@@ -112,9 +112,9 @@ def test_a_promised_ledger_that_was_never_closed_proves_nothing():
 
 
 def test_a_deleted_ledger_need_not_be_closed():
-    assert closing(acked(0), created(), deleted(), created(ledger=2), closed(-1, ledger=2)).verdict is (
-        Verdict.VALID
-    )
+    history = [acked(0), created(), created(ledger=2), closed(-1, ledger=2)]
+    assert closing(*history, deleted()).verdict is Verdict.VALID
+    assert closing(*history, vanished()).verdict is Verdict.UNKNOWN  # by no client
 
 
 def test_flags_beside_recovery_do_not_matter():

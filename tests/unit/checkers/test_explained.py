@@ -36,6 +36,14 @@ def killed(number, bookie, at, **columns):
 KILLS = (killed(1, 1, 500), killed(2, 3, 700))
 
 
+def dying(bookie, earliest_ns, latest_ns, servers=(*LIVES, *READ)):
+    """The servers, but the first boot of a bookie died at some time between two."""
+    known = [
+        row for row in servers if (row["server"], row["boot"], row["event"]) != (f"b{bookie}", 1, "exit")
+    ]
+    return (*known, server(bookie, 1, "exit", earliest_ns, latest_ns, code=None, signal=9))
+
+
 def durability(*parts, servers=(*LIVES, *READ), faults=KILLS, **run):
     whole = {"wire": True, "servers": tuple(servers), "faults": tuple(faults), **run}
     return judged(*(parts or (LOSS, ACKS)), **whole).judgements["durability"]
@@ -85,6 +93,7 @@ POWER_LOSS = (fault(1, "power_loss", "b1,b3", **POWER),)
         (Loses.UNSYNCED, POWER_LOSS, EXPLAINED),
         (Loses.STORED, KILLS, UNEXPLAINED),
         (Loses.STORED, POWER_LOSS, UNEXPLAINED),
+        (Loses.UNSYNCED, (*KILLS, fault(3, "power_loss", "b2", **POWER)), UNEXPLAINED),
         (None, KILLS, UNDETERMINED),
     ],
 )
@@ -145,8 +154,9 @@ def test_what_a_fault_may_have_taken_from_the_disk_since_is_undetermined():
     held = on_disk(3, 0, 5)
     wiped = (*KILLS, fault(3, "wipe", "b3", planned_ns=715, injected_ns=716, healed_ns=717))
     assert classes(LOSS, ACKS, held, faults=wiped) == UNDETERMINED
-    early = (*KILLS, fault(3, "wipe", "b3", planned_ns=5, injected_ns=6, confirmed_ns=7, healed_ns=8))
-    assert classes(LOSS, ACKS, held, faults=early) == UNEXPLAINED
+    for healed_ns, expected in ((709, UNEXPLAINED), (710, UNDETERMINED)):  # copied from 710 on
+        early = fault(3, "wipe", "b3", planned_ns=5, injected_ns=6, confirmed_ns=7, healed_ns=healed_ns)
+        assert classes(LOSS, ACKS, held, faults=(*KILLS, early)) == expected
     elsewhere = (*KILLS, fault(3, "wipe", "b2", planned_ns=715, injected_ns=716, healed_ns=717))
     assert classes(LOSS, ACKS, held, faults=elsewhere) == UNEXPLAINED
 
@@ -308,11 +318,23 @@ def test_a_death_that_no_fault_of_ours_was_explains_nothing(faults):
         ({"injected_ns": 699, "confirmed_ns": 700}, EXPLAINED),
         ({"injected_ns": 699, "confirmed_ns": 699}, UNDETERMINED),
         ({"injected_ns": 700, "confirmed_ns": NEVER}, EXPLAINED),
+        ({"injected_ns": 699, "confirmed_ns": NEVER}, UNDETERMINED),
     ],
 )
 def test_a_fault_ended_whom_it_names_from_its_plan_to_its_confirmation(columns, expected):
     """b3 died at 700."""
     assert classes(faults=(KILLS[0], killed(2, 3, 700, **columns))) == expected
+
+
+@pytest.mark.parametrize("columns", [{"planned_ns": 695}, {"injected_ns": 692, "confirmed_ns": 695}])
+def test_a_fault_may_have_ended_a_boot_at_any_time_at_which_this_may_have_died(columns):
+    faults = (KILLS[0], killed(2, 3, 700, **columns))
+    assert classes(servers=dying(3, 690, 700), faults=faults) == EXPLAINED
+
+
+def test_a_wipe_at_which_a_bookie_may_have_lived_on_may_have_taken_nothing():
+    held, faults = on_disk(3, 1), (*KILLS, wiped(3, 694))
+    assert classes(LOSS, ACKS, held, servers=dying(3, 690, 700), faults=faults) == UNDETERMINED
 
 
 @pytest.mark.parametrize(("target", "at"), [("b2", 700), ("b3", 699), ("b3", 701)])
@@ -334,6 +356,12 @@ def test_what_a_close_cut_off_while_an_ack_quorum_had_it_was_not_taken_by_their_
     # At 500 the first holder was perhaps dead, and one is fewer than AQ.
     for by_ns, expected in ((499, UNDETERMINED), (500, EXPLAINED), (699, EXPLAINED), (900, EXPLAINED)):
         assert classes(cut, closed(0, 2, latest_ns=by_ns), found(0), denied(1), ACKS) == expected
+
+
+def test_a_holder_that_may_have_been_dead_at_the_close_is_not_counted():
+    cut = [acked(0), acked(1), BORN, closed(0, latest_ns=490), opened(0), kept(0), found(0), denied(1)]
+    assert classes(cut, ACKS) == UNDETERMINED
+    assert classes(cut, ACKS, servers=dying(1, 480, 500)) == EXPLAINED
 
 
 def test_a_holder_that_lived_on_is_no_such_loss():
@@ -393,10 +421,9 @@ def test_one_who_was_repaired_and_died_as_well_has_lost_it_too():
     later = (*lives, copied(2, at=655), check(2, 550))
     assert classes(servers=later, faults=faults) == UNDETERMINED
     # b1 may have been dead from 480 on, so a check at 490 may have undone its loss.
-    early = server(1, 1, "exit", 480, 500, code=None, signal=9)
-    begun = [row for row in (*lives, copied(2, at=655)) if (row["server"], row["event"]) != ("b1", "exit")]
-    assert classes(servers=(*begun, early, check(2, 479)), faults=faults) == EXPLAINED
-    assert classes(servers=(*begun, early, check(2, 490)), faults=faults) == UNDETERMINED
+    early = dying(1, 480, 500, (*lives, copied(2, at=655)))
+    assert classes(servers=(*early, check(2, 479)), faults=faults) == EXPLAINED
+    assert classes(servers=(*early, check(2, 490)), faults=faults) == UNDETERMINED
 
 
 def test_a_death_before_the_others_makes_their_repair_one_in_between():

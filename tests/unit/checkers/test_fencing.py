@@ -97,8 +97,9 @@ def test_a_deferred_add_is_fenced_like_any_other():
 
 
 def test_a_later_close_does_not_excuse_what_an_earlier_one_forbade():
-    judgement = fencing(late(2, 101), CLOSED, closed(7, 3, latest_ns=200))
-    assert [finding.first_entry for finding in judgement.findings] == [2]
+    judgement = fencing(late(2, 101), late(9, 101), CLOSED, closed(7, 3, latest_ns=200))
+    assert [finding.first_entry for finding in judgement.findings] == [2, 9]
+    assert fencing(late(2, 101), CLOSED, closed(-1, 3, latest_ns=200)).findings
 
 
 def test_the_proof_has_only_closes_that_came_before_and_end_below():

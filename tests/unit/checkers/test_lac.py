@@ -239,6 +239,7 @@ def test_bookies_are_counted_and_not_answers():
     assert not too_soon(
         created(), ONE, took(0, 9, 14), acked(0, completed_ns=99)
     )  # of no ensemble that was seen
+    assert not too_soon(created(), ONE, TWO, took(0, 2, 40), acked(0, completed_ns=22))  # its first counts
 
 
 @pytest.mark.parametrize(
@@ -291,6 +292,7 @@ def test_of_two_adds_under_one_id_the_later_counts():
 
 def test_unseen_metadata_hides_the_ack_quorum():
     assert not too_soon(ONE, acked(0, completed_ns=99))
+    assert lac(ONE, TWO, acked(0, completed_ns=99), wire=True).seen["acked_in_time"] == 0
     assert not too_soon(created(put_back=True), ONE, acked(0, completed_ns=99))
 
 
@@ -310,8 +312,8 @@ def test_where_the_log_is_not_whole_nobody_is_told_too_soon(run):
 
 @pytest.mark.parametrize("run", [{}, {"wire": True, "damage": ("frames: torn",)}])
 def test_without_a_whole_wire_log_the_other_rules_are_judged_as_ever(run):
-    judgement = lac(created(), acked(0), **run)
-    assert judgement.verdict is Verdict.VALID
+    judgement = lac(created(), ONE, TWO, acked(0, completed_ns=22), **run)
+    assert (judgement.verdict, judgement.seen["acked_in_time"]) == (Verdict.VALID, 0)
     assert judgement.notes[0].endswith("whether adds were acknowledged too soon was not judged")
     assert kinds(judged(told(3, lac_before=5), **run), "lac") == [("went_back", 3, 3)]
 
@@ -350,6 +352,8 @@ def test_a_bookie_acknowledges_what_any_version_gives_to_it():
     acks = [took(entry, bookie, 10) for entry, bookie in ((4, 3), (5, 3), (5, 4), (6, 5))]
     assert outside(created(), changed, again, *acks) == []
     assert outside(created(), changed, again, *acks, took(3, 4, 10), took(4, 4, 10)) == [(3, 4, 2)]
+    [finding] = lac(told(0), created(), changed, again, took(3, 4, 10), wire=True).findings
+    assert finding.proof[-1] == "metadata version 2: from entry 5 on b1, b2, b5"
 
 
 def test_a_striped_write_set_leaves_bookies_out():
@@ -360,6 +364,7 @@ def test_a_striped_write_set_leaves_bookies_out():
 
 def test_what_recovery_adds_elsewhere_is_no_anomaly():
     assert outside(created(), said(Message.RECOVERY_ADD, 4, 10, entry=0, source=WRITER)) == []
+    assert outside(created(), took(0, 4, 10, source=2)) == []  # nor what a bookie adds
 
 
 @pytest.mark.parametrize(

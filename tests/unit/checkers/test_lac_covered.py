@@ -92,14 +92,15 @@ def test_the_lac_of_an_add_beyond_itself_is_held_against_them_too():
     assert not unacked(*SENT, acked(0, lac=0, completed_ns=9, seq=7))
 
 
-def test_acknowledgements_of_any_clients_adds_count():
+@pytest.mark.parametrize(("source", "expected"), [(READER, []), (2, [(0, 0)])])
+def test_acknowledgements_of_any_clients_adds_count_and_of_no_bookies(source, expected):
     history = [
         created(),
-        [took(0, bookie, 10, source=READER) for bookie in (1, 2)],
+        [took(0, bookie, 10, source=source) for bookie in (1, 2)],
         took(0, 1, 10),
         unsure(0),
     ]
-    assert not unacked(*history, told(0, completed_ns=12))
+    assert unacked(*history, told(0, completed_ns=12)) == expected
 
 
 def test_from_the_beginning_of_a_recovery_on_no_lac_is_held_against_them():

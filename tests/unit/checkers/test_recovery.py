@@ -244,9 +244,10 @@ def test_a_writer_whose_adds_are_ok_everywhere_closes_only_when_it_is_told_to():
         answered("writer", "b2", add(9), Status.EFENCED),
         answered("writer", "b2", add(9), at=2 * 10**9, asked_ns=1),
         answered("writer", "b2", add(9), rule=3),
+        answered("writer", "b2", add(9), asked_ns=NEVER),
         swallowed("writer", "b2", add(9)),
     ],
-    ids=["missing", "fenced", "late", "touched", "swallowed"],
+    ids=["missing", "fenced", "late", "touched", "unasked", "swallowed"],
 )
 def test_a_third_answer_that_went_wrong_may_have_made_the_writer_close(third):
     judgement = told(recovered(9), everywhere(9, ("b2", 9)), [third] if third else [], recovery(9, denied=()))
@@ -341,6 +342,8 @@ def test_a_deferred_writer_may_close_anywhere_below_its_last_add():
     versions = [created(), recovering(1), closed(-1, 2, latest_ns=BY)]
     assert not found(versions, deferred(0), unsure(1), recovery(-1, denied=()))
     assert found(versions, acked(0), unsure(1), recovery(-1, denied=()))
+    above = [created(), recovering(1), closed(1, 2, latest_ns=BY)]
+    assert found(above, deferred(0), unsure(1), recovery(1, denied=()))
 
 
 def test_a_close_of_an_open_ledger_is_nobodys_recovery():
