@@ -242,8 +242,7 @@ def _unwritten(
     """Closes and recoveries that ended ok before any CLOSED version can have been in force."""
     for ledger, every in sorted(received.items()):
         report = min(every, key=lambda one: (one.completed_ns, one.seq))
-        closes = [version for version in metadata.of.get(ledger, ()) if version.closed]
-        first = min(closes, key=lambda version: version.earliest_ns, default=None)
+        first = next((version for version in metadata.of.get(ledger, ()) if version.closed), None)
         since_ns = first.earliest_ns if first else NEVER
         if report.completed_ns >= since_ns or not metadata.seen_whole(ledger):
             continue

@@ -142,13 +142,12 @@ def _voters(due: pa.Table, votes: pa.Table) -> Ints:
 
 
 def _covered(adds: Rows, facts: LedgerFacts) -> pa.Table:
-    """The entries of adds that a LAC covers, each once, with the LAC that was received first and when."""
-    once = adds.where(changes(adds["ledger"], adds["entry"]))
+    """The entries of adds that a LAC covers, with the LAC that was received first and when."""
     covered, told = facts.once(_tellings)
-    at = covered.place(once["ledger"], once["entry"])
+    at = covered.place(adds["ledger"], adds["entry"])
     there = at >= 0
     names = ("ledger", "entry", *_UNACKED)
-    columns = [once["ledger"][there], once["entry"][there], *(column[at[there]] for column in told)]
+    columns = [adds["ledger"][there], adds["entry"][there], *(column[at[there]] for column in told)]
     return _table(**dict(zip(names, columns, strict=True)))
 
 
