@@ -79,6 +79,15 @@ def test_a_recovery_that_returned_saw_the_close_too(told):
     assert "had recovered it by 0.000000100 s and received its end -1" in finding.proof[0]
 
 
+def test_a_ledger_that_was_seen_closed_by_a_client_stands_beside_one_whose_metadata_was_seen():
+    other = [late(0, 101, ledger=2), created(ledger=2), closed(-1, 2, ledger=2, latest_ns=100)]
+    judgement = fencing(late(0, 101), created(), recovered(-1, completed_ns=100), other)
+    assert [(one.kind, one.ledger) for one in judgement.findings] == [
+        ("added_after_close", 1),
+        ("added_after_close", 2),
+    ]
+
+
 @pytest.mark.parametrize(
     "told",
     [
@@ -204,6 +213,10 @@ def test_an_explicit_negative_to_fencing_is_noted_and_convicts_nobody(status):
     assert note.startswith(f"ledger 1: b2 boot 1 answered {status.name} to a fencing read and took 2 adds")
     fenced_later = fencing(created(), fenced(2, 20, status=status), took(5, 2, 22), fenced(2, 40))
     assert not any("took" in note for note in fenced_later.notes)
+    [other] = {Status.ENOENTRY, Status.ENOLEDGER} - {status}
+    denials = fenced(2, 20, status=status), fenced(2, 40, status=other)
+    (note,) = [note for note in fencing(created(), denials, took(5, 2, 22)).notes if "took" in note]
+    assert f"answered {status.name} to" in note
 
 
 @pytest.mark.parametrize(("at_ns", "when"), [(20, "before"), (21, "after")])

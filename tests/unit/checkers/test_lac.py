@@ -192,6 +192,7 @@ def test_an_add_is_told_ok_when_its_ack_quorum_has_answered():
     assert too_soon(created(), ONE, TWO, acked(0, completed_ns=21)) == [(0, 0)]
     assert too_soon(created(), ONE, acked(0, completed_ns=99)) == [(0, 0)]
     assert not too_soon(created(ack_quorum=1), ONE, acked(0, completed_ns=99))
+    assert not too_soon(created(), metadata(1, 1, ack_quorum=1), ONE, acked(0, completed_ns=99))
 
 
 def test_the_proof_says_who_had_told_the_writer_and_who_came_too_late():
@@ -371,7 +372,7 @@ def test_what_recovery_adds_elsewhere_is_no_anomaly():
     ("history", "run"),
     [
         ([metadata(1, 1), took(0, 4, 10)], {}),
-        ([created(), vanished(), took(0, 4, 10)], {}),
+        ([created(), vanished(1), took(0, 4, 10)], {}),
         ([created(), took(0, 4, 10)], {"wire": False}),
         ([created(), took(0, 4, 10)], {"damage": ("frames: torn",)}),
     ],

@@ -76,7 +76,8 @@ def test_each_entry_is_held_against_the_first_lac_that_covers_it():
 
 @pytest.mark.parametrize("kind", [Kind.OPEN, Kind.LAC, Kind.READ, Kind.FORCE])
 def test_whatever_tells_a_lac_is_held_against_the_acknowledgements(kind):
-    assert unacked(*SENT, *LATE, operation(kind, lac=1, client=READER, completed_ns=70)) == [(1, 1)]
+    telling = operation(kind, entry=2, lac=1, client=READER, completed_ns=70)
+    assert unacked(*SENT, *LATE, telling) == [(1, 1)]
 
 
 def test_an_entry_that_no_bookie_acknowledged_is_not_confirmed():

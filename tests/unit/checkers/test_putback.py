@@ -27,6 +27,7 @@ from tests.histories.story import (
     recovered,
     recovering,
     told,
+    unsure,
     vanished,
 )
 
@@ -106,6 +107,8 @@ def test_a_close_before_the_restore_still_convicts() -> None:
     for at, below in ((2, []), (3, [("closed_below", 1, 2)])):
         undone = [created(), closed(0), back(0, earliest_ns=at), later(closed(2, 1), 101)]
         assert kinds(verdict_on(THREE_ACKED, undone, opened(2)), "closing") == below
+        read = [acked(0), unsure(1), unsure(2), delivered(1), delivered(2)]
+        assert kinds(verdict_on(read, undone), "closing") == below
 
 
 def test_a_close_binds_no_promise_of_another_ledger_that_had_its_id_later() -> None:
