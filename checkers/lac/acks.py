@@ -192,7 +192,8 @@ def _quorums(facts: LedgerFacts) -> tuple[Ints, Ints]:
 
 def _needed(facts: LedgerFacts, rows: pa.Table) -> Ints:
     """The ack quorum of each row's ledger, 0 where it is not known."""
-    return value_at(*facts.once(_quorums), *_columns(rows, "ledger"), missing=0)
+    [ledger] = _columns(rows, "ledger")
+    return value_at(*facts.once(_quorums), ledger, missing=0)
 
 
 def _table(**columns: Ints) -> pa.Table:
