@@ -24,13 +24,11 @@ from tests.histories.asking import (
     recovery,
     swallowed,
 )
-from tests.histories.lives import server
 from tests.histories.story import (
     READER,
     acked,
     closed,
     created,
-    deferred,
     judged,
     kinds,
     operation,
@@ -284,18 +282,6 @@ def test_an_add_that_was_never_acknowledged_is_not_the_writers_end():
     assert told(*parts).findings[0].proof[-1] == "the last entry acknowledged to the writer is 0"
 
 
-def test_a_writer_that_neither_added_nor_closed_made_no_close():
-    made = operation(Kind.CREATE)
-    closes = operation(Kind.CLOSE, seq=9, invoked_ns=50)
-    versions = [created(), recovering(1), closed(-1, 2, latest_ns=BY)]
-    assert found(versions, made, recovery(-1, denied=())) == [("ended_too_soon", 0, 0)]
-    assert not found(versions, made, closes, recovery(-1, denied=()))
-    later = operation(Kind.CLOSE, seq=9, invoked_ns=BY + 1)
-    assert found(versions, made, later, recovery(-1, denied=()))
-    refused = operation(Kind.CLOSE, seq=9, outcome=Outcome.FAIL)
-    assert found(versions, made, refused, recovery(-1, denied=()))
-
-
 def test_the_close_of_a_readers_handle_ends_no_ledger():
     versions = [created(), recovering(1), closed(-1, 2, latest_ns=BY)]
     reader = operation(Kind.CLOSE, client=READER, handle=5, invoked_ns=50)
@@ -318,32 +304,6 @@ def test_a_close_that_nobody_dated_may_be_of_any_writer_that_was_active():
     assert finding.proof[-1].startswith("to reader about entry 0")
     closes = operation(Kind.CLOSE, seq=9, invoked_ns=10**9)
     assert not found(versions, made, closes, recovery(-1, denied=()))
-
-
-def test_a_writer_that_was_dead_before_the_recovery_began_made_no_close():
-    def ended(at):
-        return {**server(1, 1, "exit", at, at), "server": "writer"}
-
-    parts = [created(), recovering(1, earliest_ns=20), closed(0, 2, latest_ns=BY), acked(0), unsure(1)]
-    parts.append(recovery(0, denied=(), at=30))
-    assert not found(*parts, servers=(ended(20),))
-    assert found(*parts, servers=(ended(19),)) == [("ended_too_soon", 1, 1)]
-    again = [acked(0, seq=(2 << 40) + 1), unsure(1, seq=(2 << 40) + 2)]
-    assert not found(parts[:3], again, parts[-1], servers=(ended(19),))
-
-
-@pytest.mark.parametrize(("invoked_ns", "kinds_found"), [(BY, []), (BY + 1, [("ended_too_soon", 10, 10)])])
-def test_a_writer_may_have_closed_at_the_moment_at_which_it_was_asked_to(invoked_ns, kinds_found):
-    close = operation(Kind.CLOSE, seq=90, invoked_ns=invoked_ns, completed_ns=BY + 2)
-    assert found(recovered(9), everywhere(9), close, recovery(9, denied=())) == kinds_found
-
-
-def test_a_deferred_writer_may_close_anywhere_below_its_last_add():
-    versions = [created(), recovering(1), closed(-1, 2, latest_ns=BY)]
-    assert not found(versions, deferred(0), unsure(1), recovery(-1, denied=()))
-    assert found(versions, acked(0), unsure(1), recovery(-1, denied=()))
-    above = [created(), recovering(1), closed(1, 2, latest_ns=BY)]
-    assert found(above, deferred(0), unsure(1), recovery(1, denied=()))
 
 
 def test_a_close_of_an_open_ledger_is_nobodys_recovery():

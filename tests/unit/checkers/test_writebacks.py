@@ -2,6 +2,7 @@
 
 from evidence.codes import Direction
 from evidence.findings import Verdict
+from tests.histories.asking import CLOSED_BY as BY
 from tests.histories.asking import (
     EIO,
     ENOENTRY,
@@ -15,7 +16,7 @@ from tests.histories.asking import (
     swallowed,
     write_back,
 )
-from tests.histories.story import BOOKIES, closed, created, judged, kinds
+from tests.histories.story import BOOKIES, closed, created, judged, kinds, recovering
 
 
 def told(*parts, **run):
@@ -88,6 +89,18 @@ def test_entries_before_the_last_fragment_are_confirmed():
     fragments = {0: ("b1", "b2", "b3"), 5: ("b1", "b2", "b3")}
     parts = [recovered(5, fragments=fragments), recovery(5, found=(5,))]
     assert found(*begun_at(2, *parts)) == []
+
+
+def test_the_last_fragment_is_the_highest_of_the_versions_in_recovery():
+    later = {0: ("b1", "b2", "b3"), 5: ("b1", "b2", "b3")}
+    versions = [created(), recovering(1), recovering(2, fragments=later), closed(5, 3, fragments=later)]
+    assert found(*begun_at(2, versions, recovery(5, found=(5,)))) == []
+
+
+def test_an_acknowledgement_at_the_moment_of_the_close_counts():
+    facts = [fact for fact in recovery(5, found=(5,)) if not acknowledges(fact, "b2", "b3")]
+    for at, expected in ((BY, []), (BY + 1, [("not_written_back", 5, 5)])):
+        assert found(recovered(5), facts, answered("reader", "b2", write_back(5), at=at)) == expected
 
 
 def test_without_a_lac_nothing_is_known_of_where_recovery_began():
