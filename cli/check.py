@@ -34,8 +34,8 @@ def command(
 ) -> int:
     """Collect and judge RUN again (a folder, one mode of it, a scenario, a bundle; default: latest)."""
     if history is not None:
-        if runs:
-            raise click.UsageError(f"--history judges that file alone; leave out {', '.join(runs)}")
+        if others := [*runs, *(["--master"] if master else [])]:
+            raise click.UsageError(f"--history judges that file alone; leave out {', '.join(others)}")
         from cli.histories import check_history
 
         return check_history(history, model=model, quiet=quiet, as_json=as_json)

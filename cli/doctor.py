@@ -20,11 +20,14 @@ from harness.verbs import typed
 )
 def command(bookie_conf: Path | None, version: str | None) -> int:
     """Check this machine (JDK, memory, disk, addresses and more), and with --bookie-conf a configuration."""
+    from checkers.facts.wording import counted
     from cluster.advice import configuration_warnings
     from cluster.doctor import checks
     from cluster.releases.versions import DEFAULT_VERSION
     from harness.request import properties_of
 
+    if version is not None and bookie_conf is None:
+        raise click.UsageError("--bookkeeper goes with --bookie-conf, which it is compared with")
     marks = {"ok": "ok  ", "warn": "warn", "fail": "FAIL"}
     found = checks()
     for check in found:
@@ -34,7 +37,8 @@ def command(bookie_conf: Path | None, version: str | None) -> int:
     if bookie_conf is not None:
         chosen = version or DEFAULT_VERSION
         warnings = configuration_warnings(properties_of(bookie_conf), chosen)
-        click.echo(f"{bookie_conf} with BookKeeper {chosen}: {len(warnings) or 'no'} warnings")
+        number = counted(len(warnings), "warning") if warnings else "no warnings"
+        click.echo(f"{bookie_conf} with BookKeeper {chosen}: {number}")
         for warning in warnings:
             click.echo(f"warn  {warning}")
     return 2 if any(check.state == "fail" for check in found) else 0

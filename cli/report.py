@@ -41,6 +41,8 @@ def command(
             "--json and --csv go with --trends; a run's own figures are in its verdict.json"
         )
     if issue:
+        if opens:
+            raise click.UsageError("--issue prints text and --open opens a page: give one of them")
         click.echo(_issue_text(results, run or "latest"), nl=False)
         return 0
     path = _write_report(results, run)

@@ -87,6 +87,8 @@ def command(
     if pause_on:
         if parallel > 1:
             raise click.UsageError("--pause-on pauses one run: leave out --parallel")
+        if quiet or as_json:
+            raise click.UsageError("--pause-on says how to inspect the cluster: leave out --quiet and --json")
         from harness.recording.pausing import require_terminal
 
         require_terminal()

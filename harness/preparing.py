@@ -13,6 +13,7 @@ from textwrap import wrap
 
 from pydantic import ValidationError
 
+from checkers.facts.wording import counted
 from cluster.backends import backend
 from cluster.doctor import checks
 from cluster.releases import artifacts
@@ -82,7 +83,8 @@ def prepared(request: RunRequest, plan: Plan) -> Prepared:
     place = backend(request.backend)
     seed = request.seed if request.seed is not None else secrets.randbelow(_SEED_LIMIT)
     version = request.version or plan.cluster.version or DEFAULT_VERSION
-    ready = Prepared(request, plan, seed, request.modes or plan.modes, version)
+    modes = tuple(dict.fromkeys(request.modes)) or plan.modes
+    ready = Prepared(request, plan, seed, modes, version)
     for path in (request.bookie_conf, request.client_conf):
         properties_of(path)
     for check in checks(request.results):  # what ``fencepost doctor`` calls a failure is refused here
@@ -118,7 +120,7 @@ def introduction(prepared: Prepared, path: Path) -> Iterator[tuple[str, str]]:
         yield announced(order), "yellow"
     yield f"{plan.name} ({source})", "bold"
     yield from ((f"  {line}", "") for line in wrap(" ".join(plan.about.split()), _WIDTH))
-    bookies = f"{plan.cluster.bookies} bookies"
+    bookies = counted(plan.cluster.bookies, "bookie")
     rounds = f", {plan.rounds} rounds" if plan.rounds > 1 else ""
     yield (
         f"  BookKeeper {prepared.version}, {bookies}, modes {', '.join(prepared.modes)}, "

@@ -40,7 +40,7 @@ class RunRequest:
 
 def default_results() -> Path:
     """``FENCEPOST_RESULTS``, else ``./results``."""
-    return Path(os.environ.get("FENCEPOST_RESULTS", "results"))
+    return Path(os.environ.get("FENCEPOST_RESULTS") or "results")
 
 
 def properties_of(path: Path | None) -> dict[str, str]:

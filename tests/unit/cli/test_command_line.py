@@ -62,6 +62,9 @@ def test_a_folder_that_cannot_be_written_is_named_with_the_next_step() -> None:
         ("run bp46/truncation --bookkeeper 4.13.0", "4.13.0"),
         ("run bp46/truncation --bookkeeper banana", "banana"),
         ("run bp46/truncation --bookkeeper 4.18.99", "4.18.99"),
+        ("doctor --bookkeeper 4.14.7", "--bookkeeper goes with --bookie-conf"),
+        ("check latest --history README.md --master spark://host:7077", "leave out latest, --master"),
+        ("report latest --issue --open", "give one of them"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_the_value_before_anything_is_written(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -47,6 +48,21 @@ def test_so_are_settings_of_ones_own_that_cannot_be_read(tmp_path: Path, content
     conf.write_bytes(content)
     with pytest.raises(UsageError, match=r"bk\.conf"):
         prepare(RunRequest(scenario=SOAK, bookie_conf=conf))
+
+
+@pytest.mark.parametrize(("named", "found"), [("elsewhere", "elsewhere"), ("", "results")])
+def test_results_are_where_the_environment_says(
+    named: str, found: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FENCEPOST_RESULTS", named)
+    assert RunRequest(SOAK).results == Path(found)
+
+
+def test_a_mode_that_is_named_twice_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preparing, "checks", lambda _: [])
+    monkeypatch.setattr(preparing, "backend", lambda _: SimpleNamespace(prepare=lambda *_: None))
+    monkeypatch.setattr(preparing.artifacts, "class_path", lambda _: None)
+    assert prepare(RunRequest(scenario=SOAK, modes=("journal", "journal"))).modes == ("journal",)
 
 
 def test_so_is_the_last_run_of_a_series_before_the_first() -> None:
