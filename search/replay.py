@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import repeat
 from pathlib import Path
 
+from checkers.facts.wording import counted
 from evidence.folder import DEFAULT_BACKEND, FoundRun, RunFolder
 from evidence.recorders import read_lines
 from evidence.shapes import Conf
@@ -18,7 +19,7 @@ from harness.vocabulary import words
 from plans.executed import begins, executed
 from plans.models import Plan
 from plans.resolve import from_json
-from protocol.errors import UsageError
+from protocol.errors import FencepostError, Interrupted, UsageError
 from protocol.exit_codes import ExitCode
 from reports.seeded import announced
 from reports.series import CONFIDENCE, interval, percent
@@ -142,22 +143,36 @@ def replay(
     _introduce(again, times, status)
     ended: list[Ended] = []
     status.counts(_counts(again, ended))
-    with (
-        running(results, parallel, status) as runner,
-        closing(runner.run(repeat(ready, times), lambda one: f"run {one.number} of {times}")) as runs,
-    ):
-        for one, told in runs:
-            ended.append(told)
-            status.counts(_counts(again, ended))
-            _tell(one.number, again, told, status)
+    try:
+        with (
+            running(results, parallel, status) as runner,
+            closing(runner.run(repeat(ready, times), lambda one: f"run {one.number} of {times}")) as runs,
+        ):
+            for one, told in runs:
+                ended.append(told)
+                status.counts(_counts(again, ended))
+                _tell(one.number, again, told, status)
+    except (FencepostError, Interrupted) as error:
+        if ended:
+            _conclude(again, ended, status, (error.exit_code, str(error)), as_json=as_json)
+        raise
     code, reason = _code(again, ended)
+    _conclude(again, ended, status, (code, reason), as_json=as_json)
+    if not as_json:
+        status.last(f"{reason}; exit {code}; {duration(status.took_s)}")
+    return code
+
+
+def _conclude(
+    again: Again, ended: Sequence[Ended], status: Status, ending: tuple[int, str], *, as_json: bool
+) -> None:
+    """Say how often it failed, as JSON with the exit code and its reason."""
     if as_json:
+        code, reason = ending
         print_json({"exit": code, "reason": reason, **_json(again, ended)})
-        return code
+        return
     for line in rate_lines(again, ended):
         status.line(line)
-    status.last(f"{reason}; exit {code}; {duration(status.took_s)}")
-    return code
 
 
 def rate_lines(again: Again, ended: Sequence[Ended]) -> list[str]:
@@ -200,7 +215,7 @@ def _introduce(again: Again, times: int, status: Status) -> None:
         status.line(announced(order), style="yellow")
     found = ", ".join(sorted(again.kinds)) or "nothing"
     status.line(
-        f"replaying {again.path} {times} times: {again.mode}, BookKeeper {again.version}, "
+        f"replaying {again.path} {counted(times, 'time')}: {again.mode}, BookKeeper {again.version}, "
         f"seed {again.seed}; found in it: {found}",
         style="bold",
     )

@@ -168,18 +168,23 @@ def carry_out(
         for bug, bad in both
     ]
     ready = [replace(one, seed=seed) for one in first for seed in seeds]
-    with (
-        judging(results) as judge,
-        closing(run_each(ready, judge, Narrator(quiet=quiet), parallel=parallel)) as ended,
-    ):
-        found = dict(ended)
-    sides = [
-        Side(bug, bad, [_shown(bug, found[before * times + seed]) for seed in seeds])
-        for before, (bug, bad) in enumerate(both)
-    ]
-    lines = list(table(sides))
-    for line in lines:
-        click.echo(line)
+    shown: dict[int, Showing] = {}
+    try:
+        with (
+            judging(results) as judge,
+            closing(run_each(ready, judge, Narrator(quiet=quiet), parallel=parallel)) as ended,
+        ):
+            for number, result in ended:
+                bug, _ = both[(number - 1) // times]
+                shown[number] = _shown(bug, result)
+    finally:  # what was found is printed, however it ends
+        sides = [
+            Side(bug, bad, [shown[at] for seed in seeds if (at := before * times + seed) in shown])
+            for before, (bug, bad) in enumerate(both)
+        ]
+        lines = list(table(sides))
+        for line in lines if shown else ():
+            click.echo(line)
     if document is not None:
         marks.put(document, MARK, lines)
     return _concluded(sides)

@@ -20,7 +20,7 @@ from harness.narrator import Narrator
 from harness.preparing import Prepared, prepare
 from harness.request import RunRequest
 from harness.run import judge_again
-from protocol.errors import EvidenceError, FencepostError
+from protocol.errors import EvidenceError, FencepostError, Interrupted
 from protocol.exit_codes import ExitCode
 from reports.page.stored import compared_modes
 from reports.results import ModeResult, RunResult
@@ -45,7 +45,7 @@ def run_series(
     narrator = Narrator(quiet=quiet or as_json)
     prepared = _repeated([prepare(request) for request in requests], times)
     with judging(prepared[0].request.results, master=master) as judge:
-        results = _results(prepared, judge, narrator, parallel)
+        results = _results(prepared, judge, narrator, parallel, as_json=as_json)
     return _finish(results, narrator, as_json=as_json)
 
 
@@ -96,16 +96,17 @@ def _repeated(prepared: Iterable[Prepared], times: int) -> list[Prepared]:
 
 
 def _results(
-    prepared: Sequence[Prepared], judge: Judge, narrator: Narrator, parallel: int
+    prepared: Sequence[Prepared], judge: Judge, narrator: Narrator, parallel: int, *, as_json: bool
 ) -> list[RunResult]:
-    """Every result; when an error ends the series, the results before it are reported first."""
+    """Every result; when an error or Ctrl-C ends the series, the results before it are reported first."""
     results: dict[int, RunResult] = {}
     try:
         with closing(run_each(prepared, judge, narrator, parallel=parallel)) as ended:
             for number, result in ended:
                 results[number] = result
-    except FencepostError:
-        narrator.lines(series_lines(tallies(trials(_in_order(results)))))
+    except (FencepostError, Interrupted) as error:
+        if results:
+            _report(_in_order(results), narrator, (error.exit_code, str(error)), as_json=as_json)
         raise
     return _in_order(results)
 
@@ -132,24 +133,25 @@ def exit_code(modes: Sequence[ModeResult]) -> tuple[ExitCode, str]:
 def _finish(results: Sequence[RunResult], narrator: Narrator, *, as_json: bool) -> int:
     modes = [mode for result in results for mode in result.modes]
     code, reason = exit_code(modes)
-    counted = tallies(trials(results))
-    if as_json:
-        json.dump(
-            {
-                "exit": code,
-                "reason": reason,
-                "runs": [_tree(result) for result in results],
-                "series": [_counts(tally) for tally in counted],
-            },
-            sys.stdout,
-            indent=1,
-        )
-        print()
-        return code
-    narrator.lines(series_lines(counted))
-    met = sum(mode.comparison.met for mode in modes)
-    print(f"{met} of {len(modes)} mode runs as expected; exit {code}: {reason}")
+    _report(results, narrator, (code, reason), as_json=as_json)
+    if not as_json:
+        met = sum(mode.comparison.met for mode in modes)
+        print(f"{met} of {len(modes)} mode runs as expected; exit {code}: {reason}")
     return code
+
+
+def _report(
+    results: Sequence[RunResult], narrator: Narrator, ending: tuple[int, str], *, as_json: bool
+) -> None:
+    """What the results say together, as JSON with the exit code and its reason."""
+    counted = tallies(trials(results))
+    if not as_json:
+        narrator.lines(series_lines(counted))
+        return
+    code, reason = ending
+    runs, series = [_tree(result) for result in results], [_counts(tally) for tally in counted]
+    json.dump({"exit": code, "reason": reason, "runs": runs, "series": series}, sys.stdout, indent=1)
+    print()
 
 
 def _tree(result: RunResult) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,7 +24,7 @@ from harness.request import RunRequest
 from harness.vocabulary import words
 from plans.expected.comparison import Comparison
 from plans.load import find, load
-from protocol.errors import FencepostError, PrerequisiteError
+from protocol.errors import FencepostError, Interrupted, PrerequisiteError
 from protocol.exit_codes import ExitCode
 from reports.results import ModeResult, RunResult
 from reports.trials import Trial
@@ -91,7 +92,7 @@ def _without_processes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def carried_out(runs: list[Prepared], record: Record, at_a_time: int = 2) -> list[RunResult]:
     FakeRecorders.carry_out = staticmethod(record)
-    return series._results(runs, WarmJudge(), Narrator(), at_a_time)
+    return series._results(runs, WarmJudge(), Narrator(), at_a_time, as_json=False)
 
 
 def test_each_mode_is_a_job_and_each_run_has_one_folder(tmp_path: Path) -> None:
@@ -156,8 +157,12 @@ def test_an_error_ends_the_others_and_says_what_can_be_judged(
     assert [line.rpartition("/")[2] for line in left] == ["unprotected", "protected"]
 
 
-def test_runs_that_ended_before_an_error_are_counted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("ending", [FencepostError("b1 did not start"), Interrupted(signal.SIGINT)], ids=str)
+def test_runs_that_ended_before_an_error_or_an_interruption_are_counted(
+    ending: FencepostError | Interrupted,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     concluded = threading.Event()
 
@@ -169,7 +174,7 @@ def test_runs_that_ended_before_an_error_are_counted(
         if request.seed == 5:
             return recorded(request, run)
         assert concluded.wait(30)
-        return Recording("", FencepostError("b1 did not start"))
+        raise ending
 
     counted: list[RunResult] = []
 
@@ -179,7 +184,7 @@ def test_runs_that_ended_before_an_error_are_counted(
 
     monkeypatch.setattr(parallel, "conclude", conclude)
     monkeypatch.setattr(series, "trials", trials)
-    with pytest.raises(FencepostError, match="b1 did not start"):
+    with pytest.raises(type(ending), match=str(ending)):
         carried_out([prepared(tmp_path, seed=5), prepared(tmp_path, seed=6)], record)
     assert [one.seed for one in counted] == [5]
     assert "run 2 of 2" in capsys.readouterr().out
@@ -198,6 +203,12 @@ def test_a_pause_needs_the_terminal_for_one_run() -> None:
     done = CliRunner().invoke(fencepost, ["run", SCENARIO, "--pause-on", "end", "--parallel", "2"])
     assert done.exit_code == ExitCode.USAGE
     assert "leave out --parallel" in done.output
+
+
+@pytest.mark.parametrize("silent", ["--quiet", "--json"])
+def test_a_pause_is_refused_where_nothing_would_say_so(silent: str) -> None:
+    done = CliRunner().invoke(fencepost, ["run", SCENARIO, "--pause-on", "end", silent])
+    assert (done.exit_code, "leave out --quiet and --json" in done.output) == (ExitCode.USAGE, True)
 
 
 def came_out(verdict: Verdict, *, met: bool, reason: str = "because", **more: bool) -> ModeResult:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import signal
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from harness.vocabulary import words
 from plans.expected.comparison import Comparison
 from plans.expected.expectations import Breaks, Defect, applicable
 from plans.load import find, load
-from protocol.errors import UsageError
+from protocol.errors import Interrupted, UsageError
 from protocol.exit_codes import ExitCode
 from reports.results import ModeResult, RunResult
 
@@ -105,10 +106,10 @@ def test_a_bug_that_was_found_where_it_must_not_be_outweighs_an_inconclusive_run
         assert trackrecord._concluded(sides(bad, good)) == ExitCode.ANOMALY
 
 
-def test_each_run_counts_for_its_side_whichever_ends_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The bug is found on 4.14.7 with seed 2 alone."""
+@pytest.fixture
+def simulated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """Runs the bug twice on each release, the last run first; 4.14.7 has it with seed 2 alone."""
+    interrupted: set[int] = set()
 
     @contextmanager
     def no_judge(_: Path) -> Iterator[None]:
@@ -121,6 +122,8 @@ def test_each_run_counts_for_its_side_whichever_ends_first(
     def run_each(ready: list[Prepared], *_: object, parallel: int) -> Iterator[tuple[int, RunResult]]:
         assert parallel == 3
         for number, one in reversed(list(enumerate(ready, start=1))):
+            if number in interrupted:
+                raise Interrupted(signal.SIGINT)
             folder = RunFolder.create(tmp_path / f"{number}", "protected")
             findings = [Finding("closing", "closed_below")] * ((one.version, one.seed) == (BUG.bad, 2))
             judged = {"closing": Judgement("closing", Verdict.ANOMALY, "", findings=findings)}
@@ -132,9 +135,27 @@ def test_each_run_counts_for_its_side_whichever_ends_first(
     monkeypatch.setattr(trackrecord, "prepare", prepare)
     monkeypatch.setattr(trackrecord, "run_each", run_each)
     monkeypatch.setattr(trackrecord, "ledger_names", lambda _: {-1: BUG.ledger})
-    code = trackrecord.carry_out([BUG], times=2, parallel=3, results=tmp_path, document=None, quiet=True)
+
+    def carry_out(*, interrupted_at: int = 0) -> int:
+        interrupted.add(interrupted_at)
+        return trackrecord.carry_out([BUG], times=2, parallel=3, results=tmp_path, document=None, quiet=True)
+
+    return carry_out
+
+
+def test_each_run_counts_for_its_side_whichever_ends_first(
+    simulated: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert simulated() == ExitCode.ANOMALY
     assert "| 4.14.7: 1 of 2 | 4.15.0: 0 of 2 |" in capsys.readouterr().out
-    assert code == ExitCode.ANOMALY
+
+
+def test_runs_that_ended_before_an_interruption_are_in_the_table(
+    simulated: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(Interrupted):
+        simulated(interrupted_at=1)
+    assert "| 4.14.7: 1 of 1 | 4.15.0: 0 of 2 |" in capsys.readouterr().out
 
 
 def test_one_run_otherwise_is_not_as_recorded() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from itertools import repeat
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,11 +15,13 @@ from rich.text import Text
 
 from evidence.folder import FoundRun, RunFolder
 from harness.experiments.workers import DiedError, Recording, RecordOrder
-from protocol.errors import EvidenceError, FencepostError, ServerError
+from protocol.errors import EvidenceError, FencepostError, Interrupted, ServerError
+from search import replay as replaying
 from search import running
-from search.replay import _code, says
+from search.replay import Again, _code, replay, says
 from search.running import ERROR, Ended, Runner
 from search.status import Status
+from tests.unit.search.simulated import ending
 
 Answer = Recording | Exception
 Search = Callable[..., list[Ended]]
@@ -154,3 +158,23 @@ def test_every_run_in_progress_is_shown_with_what_it_does(tmp_path: Path) -> Non
     assert shown() == ["0 s  3 runs: 3 valid", "seed 0, 0 s: all processes are ready", "seed 1, 0 s:"]
     status.ended(logs[1])
     assert shown() == ["0 s  seed 0, 3 runs: 3 valid; this run 0 s: all processes are ready"]
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_replay_that_is_interrupted_says_how_often_it_failed_until_then(
+    as_json: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kind = "durability/lost"
+    plan: Any = SimpleNamespace(cluster=SimpleNamespace(changes=()))
+    again = Again(RunFolder(Path("run/m")), plan, 1, "m", "4.18.0", frozenset({kind}), measured=True)
+
+    def run(*_: object) -> Iterator[tuple[Any, Ended]]:
+        yield SimpleNamespace(number=1), ending("anomaly", kind)(Path("run"), (), "", 1.0)
+        raise Interrupted(signal.SIGINT)
+
+    monkeypatch.setattr(replaying, "find_again", lambda *_: again)
+    monkeypatch.setattr(Again, "prepare", lambda *_: None)
+    monkeypatch.setattr(replaying, "running", lambda *_: nullcontext(SimpleNamespace(run=run)))
+    with pytest.raises(Interrupted):
+        replay("run", mode=None, times=9, parallel=1, results=Path(), quiet=False, as_json=as_json)
+    assert ('"failed": 1' if as_json else f"{kind}: in 1 of 1 runs") in capsys.readouterr().out
