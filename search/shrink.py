@@ -7,6 +7,8 @@ sequential test says whether it still fails, and writes the smallest as a scenar
 from __future__ import annotations
 
 import json
+import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
@@ -23,7 +25,7 @@ from plans.reading.writing import plan_text
 from plans.resolve import resolve
 from plans.shrinking.passes import PASSES, only_about
 from plans.shrinking.units import placed
-from protocol.errors import PlanError, UsageError
+from protocol.errors import FencepostError, PlanError, UsageError
 from protocol.exit_codes import ExitCode
 from protocol.modes import MODES
 from reports.seeded import announced
@@ -52,6 +54,12 @@ class Options:
     output: Path | None
     parallel: int
     results: Path
+
+
+class NotAgainError(FencepostError):
+    """The run itself did not fail again, so no smaller plan can be compared with it."""
+
+    exit_code = ExitCode.UNKNOWN
 
 
 class TimeIsUpError(Exception):
@@ -96,7 +104,7 @@ class Shrinker:
         return self.asked[key]
 
     def measure(self, tree: Tree) -> tuple[int, int]:
-        """How often the whole plan fails, of how many tries; ``UsageError`` when it never does.
+        """How often the whole plan fails, of how many tries; ``NotAgainError`` when it never does.
 
         The time limit does not end this, because without it there is no plan to write.
         """
@@ -106,7 +114,7 @@ class Shrinker:
             tried += len(ended)
             failed += sum(self.kind in one.kinds for one in ended)
         if not failed:
-            raise UsageError(
+            raise NotAgainError(
                 f"the run did not fail again with {self.kind} in {tried} tries, so nothing can be decided",
                 remedy=f"see how often it fails: fencepost replay {' '.join(self.again.words)} --times 20",
             )
@@ -169,6 +177,7 @@ def shrink(options: Options, *, quiet: bool, as_json: bool) -> int:
     again = find_again(options.results, options.reference, options.mode)
     kind = _kind(again, options.kind)
     output = options.output or again.path.parent / f"{NAME}.yaml"
+    _require_writable(output)
     for change in again.changes:
         status.line(announced(change), style="yellow")
     status.line(f"shrinking {again.path}: {again.mode}, {kind}", style="bold")
@@ -183,10 +192,18 @@ def shrink(options: Options, *, quiet: bool, as_json: bool) -> int:
             _reduce(shrinker)
             _confirm(shrinker, confirmed)
         finally:  # the smallest plan found is written, however the shrinking ends
-            output.parent.mkdir(parents=True, exist_ok=True)
             output.write_text(scenario_text(shrinker, confirmed), encoding="utf-8")
             status.line(f"scenario: {output} ({_told(shrinker.best)})")
     return _conclude(shrinker, output, confirmed, status, as_json=as_json)
+
+
+def _require_writable(output: Path) -> None:
+    """Refuse at once what would be refused when all runs are done."""
+    with suppress(OSError):
+        output.parent.mkdir(parents=True, exist_ok=True)
+    place = output if output.is_file() else output.parent
+    if output.is_dir() or not (output.parent.is_dir() and os.access(place, os.W_OK)):
+        raise UsageError(f"cannot write {output}", remedy="--output names another file")
 
 
 def _reduce(shrinker: Shrinker) -> None:

@@ -21,11 +21,12 @@ from plans.reading.document import Tree, parse
 from plans.shrinking.passes import PASSES
 from plans.shrinking.units import name_of, placed
 from protocol.errors import UsageError
+from protocol.exit_codes import ExitCode
 from protocol.modes import MODES
 from search import shrink as shrinking
 from search.replay import Again
 from search.running import NEVER_QUIET, Ended
-from search.shrink import Options, Shrinker, TimeIsUpError, scenario_text
+from search.shrink import NotAgainError, Options, Shrinker, TimeIsUpError, scenario_text
 from search.status import Status
 from tests.unit.search.simulated import ending
 
@@ -119,8 +120,21 @@ def test_with_runs_at_a_time_no_more_are_run_and_the_same_is_left(
 
 def test_what_does_not_fail_again_cannot_be_shrunk(shrinker: Callable[..., Shrinker]) -> None:
     one = shrinker(chance=0.0)
-    with pytest.raises(UsageError, match=r"did not fail again with durability/lost in 5 tries"):
+    with pytest.raises(NotAgainError, match=r"did not fail again with durability/lost in 5 tries") as raised:
         reduced(one)
+    assert raised.value.exit_code == ExitCode.UNKNOWN
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_the_first_run(
+    shrinker: Callable[..., Shrinker], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    one = shrinker()
+    (tmp_path / "file").touch()
+    options = replace(one.options, output=tmp_path / "file" / "small.yaml")
+    monkeypatch.setattr(shrinking, "find_again", lambda *_: one.again)
+    monkeypatch.setattr(shrinking, "running", lambda *_: pytest.fail("a run began"))
+    with pytest.raises(UsageError, match=r"cannot write .*small\.yaml"):
+        shrinking.shrink(options, quiet=True, as_json=False)
 
 
 def test_when_the_time_is_up_the_best_so_far_stands(shrinker: Callable[..., Shrinker]) -> None:
