@@ -141,11 +141,12 @@ def _runs(results: Path) -> Iterator[str]:
     for run in runs:
         try:
             tree = read_json(run / "verdict.json")
+            met, modes = tree["met"], sorted(tree["modes"].items())
         except EvidenceError:
             yield f"{run.relative_to(results)}  not judged to its end: `fencepost check {run}`"
             continue
-        verdicts = ", ".join(f"{mode} {said['verdict']}" for mode, said in sorted(tree["modes"].items()))
-        yield f"{run.relative_to(results)}  {'as expected' if tree['met'] else 'NOT as expected'}: {verdicts}"
+        verdicts = ", ".join(f"{mode} {said['verdict']}" for mode, said in modes)
+        yield f"{run.relative_to(results)}  {'as expected' if met else 'NOT as expected'}: {verdicts}"
 
 
 def _schema(_: Path) -> Iterator[str]:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from evidence.seal import is_whole, sealed
 from evidence.shapes import EndTree, RunTree
@@ -257,10 +257,21 @@ def write_text(path: Path, text: str) -> None:
         raise _unwritable(path, error) from error
 
 
+class _Object(dict[str, Any]):
+    """The object in a JSON file; a key that is read and missing is damage, ``EvidenceError``."""
+
+    def __init__(self, path: Path, tree: Mapping[str, Any]) -> None:
+        super().__init__(tree)
+        self._path = path
+
+    def __missing__(self, key: str) -> NoReturn:
+        raise EvidenceError(f"{self._path} is damaged: it has no `{key}`")
+
+
 def read_json(path: Path) -> Any:
     """The object in a JSON file, whose shape the caller declares.
 
-    ``EvidenceError`` when it is missing, damaged or no object.
+    ``EvidenceError`` when it is missing, damaged or no object, and for a missing key when that is read.
     """
     try:
         tree = json.loads(path.read_bytes())
@@ -270,7 +281,7 @@ def read_json(path: Path) -> Any:
         raise EvidenceError(f"{path} is damaged: {error}") from error
     if not isinstance(tree, dict):
         raise EvidenceError(f"{path} is damaged: it holds a {type(tree).__name__}, not an object")
-    return tree
+    return _Object(path, tree)
 
 
 def _newest_run(scenario: Path) -> Path | None:

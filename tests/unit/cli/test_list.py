@@ -60,9 +60,10 @@ def test_a_terminal_gets_lines_of_its_width(monkeypatch: pytest.MonkeyPatch) -> 
     assert max(map(len, done.output.splitlines())) <= 80
 
 
-def test_a_run_whose_verdict_is_damaged_does_not_hide_the_others(tmp_path: Path) -> None:
+@pytest.mark.parametrize("left", ["{", "{}"])
+def test_a_run_whose_verdict_is_damaged_does_not_hide_the_others(tmp_path: Path, left: str) -> None:
     damaged, whole = stored_run(tmp_path, seed=1), stored_run(tmp_path, seed=2)
-    (damaged.path / "verdict.json").write_text("{")
+    (damaged.path / "verdict.json").write_text(left)
     done = CliRunner().invoke(listing.command, ["runs", "--results", str(tmp_path)])
     first, second = done.output.splitlines()
     assert f"fencepost check {damaged.path}`" in first

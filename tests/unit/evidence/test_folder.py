@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import pickle
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -84,6 +85,13 @@ def test_run_json_reads_back_and_another_format_is_refused(tmp_path: Path) -> No
     folder.run_json.write_text('{"format"')
     with pytest.raises(EvidenceError, match="damaged"):
         folder.run()
+
+
+def test_a_key_that_a_damaged_file_lacks_is_named_with_the_file(tmp_path: Path) -> None:
+    run = pickle.loads(pickle.dumps(ran(tmp_path).run()))  # as Spark's workers get it
+    with pytest.raises(EvidenceError, match=r"run\.json is damaged: it has no `seed`"):
+        run["seed"]
+    assert (run.get("seed"), "seed" in run) == (None, False)
 
 
 def test_a_folder_without_run_json_is_no_mode(tmp_path: Path) -> None:
