@@ -72,11 +72,19 @@ COUNTS: dict[bytes, str] = {
     b"LessThanWQReplicasOfAnEntry": "below_write_quorum",
 }
 """What a check of replicas counted: the ends of its names in the line, and those in the event's detail."""
-_TOKEN = re.compile(
-    rb"\b(PREBOOT_(?:START|END|ERROR)|MARK_LIMBO|LIMBO_OR_FENCE_ERROR|ENSURE_LEDGER_ERROR|INVALID_METADATA"
-    rb"|FULL_CHECK_[A-Z_]+|RECOVER_LIMBO_LEDGER(?:_[A-Z_]+)?|LEDGER_CHECK_AND_COPY_(?:START|END)"
-    rb"|(?:USE_CACHED|REFRESH)_METADATA|CLEAR_INTEGCHECK_FLAG|CLEAR_LIMBO_ERROR)\b"
+_TOKENS = (
+    *(b"PREBOOT_START", b"PREBOOT_END", b"PREBOOT_ERROR", b"MARK_LIMBO", b"LIMBO_OR_FENCE_ERROR"),
+    *(b"ENSURE_LEDGER_ERROR", b"INVALID_METADATA", b"USE_CACHED_METADATA", b"REFRESH_METADATA"),
+    *(b"FULL_CHECK_INIT", b"FULL_CHECK_START", b"FULL_CHECK_END", b"FULL_CHECK_COMPLETE"),
+    *(b"FULL_CHECK_ERROR", b"RECOVER_LIMBO_LEDGER", b"RECOVER_LIMBO_LEDGER_MISSING"),
+    *(b"RECOVER_LIMBO_LEDGER_ERROR", b"RECOVER_LIMBO_LEDGER_CLOSE_ERROR", b"CLEAR_LIMBO_ERROR"),
+    *(b"LEDGER_CHECK_AND_COPY_START", b"LEDGER_CHECK_AND_COPY_END", b"CLEAR_INTEGCHECK_FLAG"),
 )
+"""BP-46's events in the bookies' logs, as ``Events.java`` of 4.15.0 to 4.18.0 has them."""
+_COOKIE_REFUSED = "cookie_refused"
+BOOKIE_EVENTS = (*dict(_WORDS), _COOKIE_REFUSED, *(token.decode().lower() for token in _TOKENS))
+"""The events of a bookie's log, but for ``LOG_READ``."""
+_TOKEN = re.compile(rb"\b(" + b"|".join(_TOKENS) + rb")\b")
 _REFUSAL = re.compile(rb"BookieException\$((?:Invalid|Unknown)[A-Za-z]*|CookieNotFound[A-Za-z]*)")
 _TIMES = re.compile(rb"(\d{1,19}) (\d{13}) ")
 _OLD_TIMES = re.compile(rb"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3}) - ")
@@ -166,7 +174,7 @@ class _Lines:
         if refusal and any(self.dated):
             self._refused = True
             detail = {"reason": refusal[1].decode()}
-            yield LogEvent(self._server, self._boot, *self.dated, "cookie_refused", detail)
+            yield LogEvent(self._server, self._boot, *self.dated, _COOKIE_REFUSED, detail)
 
     def _of_new_ledger(self, detail: Mapping[str, int | str]) -> bool:
         ledger = detail.get("ledgerId", -1)

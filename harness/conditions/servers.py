@@ -6,20 +6,26 @@ A boot that is ready has its journal behind it, so what only a boot before that 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from cluster.interface import ProcessState
+from evidence.collect.logs import BOOKIE_EVENTS
 from harness.recording.stage import Stage
 from harness.registry import condition
-from plans.grammar.names import BookieName, ClientName, ServerName
+from plans.grammar.names import BookieName, ClientName, ServerName, one_of
 from plans.grammar.steps import Condition
 from protocol.addresses import bookie_id
 from protocol.errors import ContradictedError, NotReadyError
 
 _AT_ONCE_S = 0.0
 _BEFORE_READY = ("journal_failed",)
+EventName = Annotated[
+    str,
+    one_of("event of a bookie's log", BOOKIE_EVENTS),
+    WithJsonSchema({"enum": sorted(BOOKIE_EVENTS), "type": "string"}),
+]
 
 
 class Ready(Condition):
@@ -73,7 +79,7 @@ class Said(Condition):
     """The log of the bookie's current or last boot contains the event ``times`` times."""
 
     target: BookieName
-    event: str = Field(pattern=r"^[a-z][a-z_]*$")
+    event: EventName
     times: int = Field(default=1, ge=1)
 
 
