@@ -24,6 +24,7 @@ from bench.logs.log import log_bench
 from bench.series.scenarios import command as scenarios
 from bench.wire import PROTOCOLS, wire_bench
 from bench.writes import writes_bench
+from protocol.errors import FencepostError
 
 Decorated = TypeVar("Decorated", bound=Callable[..., object] | click.Command)
 _SCENARIO = "bp46/truncation"
@@ -47,7 +48,19 @@ def _number(
 _transactions = _number("--transactions", [100_000, 1_000_000], "For the log checker.")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Bench(click.Group):
+    """Errors of Fencepost are messages with their own exit codes."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except FencepostError as error:
+            failed = click.ClickException(f"{error}{error.remedy and '; next: ' + error.remedy}")
+            failed.exit_code = error.exit_code
+            raise failed from error
+
+
+@click.group(cls=_Bench, context_settings={"help_option_names": ["-h", "--help"]})
 def bench() -> None:
     """Measure Fencepost on this machine; figures are medians and ratios of one run."""
 

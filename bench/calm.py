@@ -76,17 +76,15 @@ def command(
     """Live runs without faults: an anomaly in any of them is an error (exit code 1)."""
     place = results or default_results() / "calm"
     ended: list[Calm] = []
+    runs = list(requests(times, first_seed, for_s, place, agent=agent))
     try:
-        runs = list(requests(times, first_seed, for_s, place, agent=agent))
         for calm in carried_out(runs, place, parallel):
             ended.append(calm)
             click.echo(f"{len(ended)} of {times}  {calm}")
             for finding in calm.found:
                 click.echo(f"  flagged: {finding}")
-    except FencepostError as error:
+    finally:
         click.echo(summary(ended))
-        raise click.ClickException(f"{error}{error.remedy and '; next: ' + error.remedy}") from error
-    click.echo(summary(ended))
     sys.exit(EXIT_ACCUSED if any(calm.found for calm in ended) else EXIT_CLEAN)
 
 

@@ -77,35 +77,33 @@ def command(
 ) -> None:
     """Run every scenario as often as its `series` says, and make the table with bounds."""
     place = results or default_results() / "series"
-    try:
-        if again and not only:
-            raise UsageError("--again forgets measurements", remedy="name the scenarios with --only")
-        kept, counts = Kept(place), document.with_suffix(".json")
-        rows = [] if quick else [one for one in read_rows(counts) if not (again and one.scenario in only)]
-        units = stated_units(only=only, versions=versions, protocol=protocol, quick=quick)
-        if not only_table:
-            with kept.alone():
-                if again:
-                    click.echo(f"forgotten: {kept.drop(units)} runs")
-                for line in run_units(
-                    units, kept, rows, lambda waiting: carrying_out(waiting, place, parallel)
-                ):
-                    click.echo(line)
-        found = [trial for _, trial in kept.measured(units)]
-        stated = stated_units() if only or versions or protocol or quick else units
-        measured = kept.measured(stated_units(only=only, versions=kept.versions(), quick=quick))
-        known = counted_in(rows)
-        rows = merged(rows, rows_of(one for one in measured if run_of(one[0]) not in known))
-        if not quick:
-            write_rows(counts, rows)
-            put(document, PART, series_table(rows, stated))
-        named = {unit.scenario for unit in units}
-        rows = [row for row in rows if row.scenario in named]
-        asked = [unit for unit in stated if unit.scenario in named]
-        for line in (*series_table(rows, asked), "", *control_lines(_plans(named), counted(rows))):
-            click.echo(line)
-    except FencepostError as error:
-        raise click.ClickException(f"{error}{error.remedy and '; next: ' + error.remedy}") from error
+    if again and not only:
+        raise UsageError("--again forgets measurements", remedy="name the scenarios with --only")
+    kept, counts = Kept(place), document.with_suffix(".json")
+    rows = [] if quick else [one for one in read_rows(counts) if not (again and one.scenario in only)]
+    units = stated_units(only=only, versions=versions, protocol=protocol, quick=quick)
+    if not only_table:
+        with kept.alone():
+            if again:
+                click.echo(f"forgotten: {kept.drop(units)} runs")
+            for line in run_units(units, kept, rows, lambda waiting: carrying_out(waiting, place, parallel)):
+                click.echo(line)
+    found = [trial for _, trial in kept.measured(units)]
+    stated = stated_units() if only or versions or protocol or quick else units
+    measured = kept.measured(stated_units(only=only, versions=kept.versions(), quick=quick))
+    known = counted_in(rows)
+    rows = merged(rows, rows_of(one for one in measured if run_of(one[0]) not in known))
+    if not quick:
+        write_rows(counts, rows)
+        put(document, PART, series_table(rows, stated))
+    named = {unit.scenario for unit in units}
+    rows = [row for row in rows if row.scenario in named]
+    asked = [unit for unit in stated if unit.scenario in named]
+    for line in (*series_table(rows, asked), "", *control_lines(_plans(named), counted(rows))):
+        click.echo(line)
+    if not found and not any(run_of(unit) in known for unit in units):
+        click.echo("nothing was measured: none of these runs has a result")
+        sys.exit(ExitCode.UNKNOWN)
     sys.exit(ExitCode.AS_EXPECTED if all(one.as_stated == one.rounds for one in found) else ExitCode.ANOMALY)
 
 

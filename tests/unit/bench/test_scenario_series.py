@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from bench.__main__ import bench
 from bench.series import scenarios
 from bench.series.rows import PART, merged, read_rows, rows_of, series_table, write_rows
 from bench.series.scenarios import run_units
@@ -366,7 +367,17 @@ def test_the_command_makes_the_table_of_what_is_kept(tmp_path: Path) -> None:
     document = tmp_path / "series.md"
     document.write_text(f"{BEGIN}\n{END}\n")
     arguments = ["--table", "--results", str(tmp_path / "results"), "--document", str(document)]
-    for more in ([], ["--protocol", "V3"]):
+    unit = stated_units(only=["bp46/truncation"])[0]
+    for more, code in ([], 3), (["--protocol", "V3"], 3), ([], 0):
+        if code == 0:
+            Kept(tmp_path / "results").add(unit, stated(unit))
         result = CliRunner().invoke(scenarios.command, [*arguments, *more])
-        assert (result.exit_code, result.output.splitlines()[0][:12]) == (0, "| scenario |")
-        assert "control, bp46/truncation: mode unprotected, not run" in result.output
+        assert (result.exit_code, result.output.splitlines()[0][:12]) == (code, "| scenario |")
+        assert ("nothing was measured" in result.output) == (code == 3)
+        assert ("control, bp46/truncation: mode unprotected, not run" in result.output) == (code == 3)
+
+
+@pytest.mark.parametrize("mistake", [["--again"], ["--only", "bp46/truncatoin"]])
+def test_wrong_usage_of_the_command_has_its_exit_code(mistake: list[str], tmp_path: Path) -> None:
+    result = CliRunner().invoke(bench, ["scenarios", *mistake, "--results", str(tmp_path)])
+    assert (result.exit_code, result.output[:6]) == (2, "Error:")
