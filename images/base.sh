@@ -13,13 +13,10 @@ command -v debootstrap >/dev/null || fail "there is no debootstrap here: apt-get
 docker version >/dev/null 2>&1 || fail "no engine answers: scripts/images --help says how to get one"
 
 folder=$(mktemp -d)
-clean() {  # what debootstrap left mounted differs from machine to machine: no fault of the image
-    for mounted in proc sys; do umount "$folder/debian/$mounted" 2>/dev/null || :; done
-    rm -rf --one-file-system "$folder"
-}
-trap clean EXIT
+trap 'rm -rf --one-file-system "$folder"' EXIT
 trap 'exit 130' INT TERM
-if ! debootstrap --variant=minbase "$suite" "$folder/debian" $mirror >"$folder/log" 2>&1; then
+# What debootstrap mounts is in its own mount namespace, which ends with it, also when it is killed.
+if ! unshare --mount debootstrap --variant=minbase "$suite" "$folder/debian" $mirror >"$folder/log" 2>&1; then
     tail -5 "$folder/log" >&2
     fail "debootstrap could not make $suite (above is what it said last)"
 fi

@@ -5,7 +5,8 @@ usage: scripts/images [--base IMAGE] [--engine] [--compose] [--contexts] [VERSIO
 Builds fencepost/bookkeeper:VERSION and fencepost/client:VERSION for each release named (without any:
 the default release), and fencepost/proxy; a current image is not rebuilt. Needs a Docker engine that
 answers, and nothing to pull: without --base IMAGE (a Debian or an Ubuntu) the base is
-debian:bookworm-slim where it exists or can be pulled, else it is made with debootstrap, as root.
+fencepost/base:bookworm where it exists, else debian:bookworm-slim where it exists or can be
+pulled, else the former is made with debootstrap, as root.
 
 --engine     first install docker.io with apt-get and start its engine, as root, where none answers
 --compose    first bring the compose plugin, where `docker compose` is missing

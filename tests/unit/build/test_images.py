@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import tomllib
 from pathlib import Path
@@ -12,6 +13,7 @@ from cluster.configuration import BOOKIE_BASE, ROCKSDB_OPTIONS, parse_properties
 from cluster.docker import images
 from cluster.releases import artifacts
 from cluster.releases.artifacts import ServerArtifacts
+from cluster.waiting import wait_until
 from protocol.modes import MODES
 from protocol.wire import read_request
 
@@ -116,3 +118,26 @@ def test_the_proxy_has_the_version_of_the_project() -> None:
 def test_a_script_has_no_error_of_syntax(script: str) -> None:
     shell = (OWN / script).read_text().partition("\n")[0].removeprefix("#!")
     subprocess.run([shell, "-n", str(OWN / script)], check=True)
+
+
+def test_a_killed_build_of_the_base_leaves_nothing_mounted(tmp_path: Path) -> None:
+    if subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode:
+        pytest.skip("this user may not mount")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    mounts = 'mkdir -p "$3/proc" && mount -t proc proc "$3/proc" && echo mounted && exec sleep 600'
+    for name, script in (("docker", "exit 0"), ("debootstrap", mounts)):
+        (programs / name).write_text(f"#!/bin/sh\n{script}\n")
+        (programs / name).chmod(0o755)
+    environment = {"PATH": f"{programs}:{os.environ['PATH']}", "TMPDIR": str(tmp_path)}
+    build = subprocess.Popen([str(images.SOURCES / "base.sh")], env=environment, start_new_session=True)
+    try:
+        wait_until(lambda: (any(log.read_text() for log in tmp_path.glob("*/log")), ""), 30, "its mount")
+    finally:
+        os.killpg(build.pid, signal.SIGKILL)
+        build.wait()
+    mounted = Path("/proc/self/mounts").read_text().splitlines()
+    left = [line.split()[1] for line in mounted if str(tmp_path) in line]
+    for place in left:
+        subprocess.run(["umount", place], check=True)
+    assert left == []
