@@ -126,11 +126,16 @@ def _memory() -> Check:
 
 
 def available_memory_bytes(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
-    """Memory available to new processes: the kernel's estimate, or the rest of the control group if less."""
+    """Memory available to new processes: the kernel's estimate, or the rest of the control group if less.
+
+    The kernel drops cached files before a group reaches its limit, so they count as free.
+    """
     available = psutil.virtual_memory().available
     try:
         limit = int((cgroup / "memory.max").read_text())
         left = limit - int((cgroup / "memory.current").read_text())
+        stat = dict(line.split() for line in (cgroup / "memory.stat").read_text().splitlines())
+        left += int(stat["active_file"]) + int(stat["inactive_file"])
     except (OSError, ValueError):  # no control group of our own, or the limit is "max"
         return available
     return min(available, max(left, 0))

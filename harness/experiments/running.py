@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
-from pathlib import Path
 from typing import Protocol, TypeVar
 
+from cluster.doctor import available_memory_bytes
 from harness.experiments.experiment import Experiment, Outcome, Status
 
 _MEMORY_BYTES = 2 * 2**30
@@ -85,8 +85,7 @@ def run_all(
 def affordable(cores: int | None = None, memory_bytes: int | None = None) -> int:
     """How many experiments this machine can run at a time: one for each core and 2 GiB of free memory."""
     if memory_bytes is None:
-        fields = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
-        memory_bytes = int(fields["MemAvailable"].split()[0]) * 1024
+        memory_bytes = available_memory_bytes()
     return max(1, min(cores or len(os.sched_getaffinity(0)), memory_bytes // _MEMORY_BYTES))
 
 

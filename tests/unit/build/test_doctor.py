@@ -59,8 +59,9 @@ def test_memory_is_the_lesser_of_machine_and_control_group(
     (tmp_path / "memory.current").write_text("5\n")
     assert doctor.available_memory_bytes(tmp_path) == 4 * GIB
     (tmp_path / "memory.max").write_text(f"{3 * GIB}\n")
-    (tmp_path / "memory.current").write_text(f"{GIB}\n")
-    assert doctor.available_memory_bytes(tmp_path) == 2 * GIB
+    (tmp_path / "memory.current").write_text(f"{3 * GIB}\n")
+    (tmp_path / "memory.stat").write_text(f"anon 1\nactive_file {GIB // 2}\ninactive_file {3 * GIB // 2}\n")
+    assert doctor.available_memory_bytes(tmp_path) == 2 * GIB, "cached files are no use of memory"
 
 
 def test_a_taken_lease_is_passed_over() -> None:

@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 
 from harness.campaigns.listing import units_of
 from harness.campaigns.reporting import Conclusion, changes, decision, markdown, notices, page, write_junit
+from harness.experiments import running
 from harness.experiments import store as storing
 from harness.experiments.experiment import Experiment, Outcome, Status, outcome_of
 from harness.experiments.running import affordable, run_all, unknown_again
@@ -299,6 +300,11 @@ def test_a_campaign_that_is_left_early_stops_what_runs_and_waits_for_it() -> Non
 @pytest.mark.parametrize(("cores", "gib", "parallel"), [(2, 18, 2), (16, 9, 4), (1, 1, 1)])
 def test_auto_is_as_many_as_cores_and_memory_allow(cores: int, gib: int, parallel: int) -> None:
     assert affordable(cores, gib * 2**30) == parallel
+
+
+def test_auto_heeds_the_memory_limit_of_a_container(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "available_memory_bytes", lambda: 4 * 2**30)
+    assert affordable(cores=16) == 2
 
 
 class Scripted:
