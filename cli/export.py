@@ -23,25 +23,26 @@ from cli.options import FILE, RESULTS
 @click.option("--out", type=FILE, help="File to write; default: standard output.")
 @RESULTS
 def command(run: str, form: str | None, mode: str | None, out: Path | None, results: Path) -> int:
-    """Write RUN (default: latest) to standard output or to a file."""
+    """Write RUN (a folder, one mode of it, a scenario, a bundle; default: latest) for another tool."""
     if form is None:
         raise click.UsageError("say what to write: --edn, --json or --trace")
-    from evidence.folder import find_run
+    from harness.bundles.reading import opened
     from reports.exporting import history, trace
 
-    modes = {folder.mode: folder for folder in find_run(results, run).modes}
-    if mode is None and len(modes) > 1:
-        raise click.UsageError(f"the run has the modes {', '.join(modes)}; choose one with --mode")
-    chosen = next(iter(modes)) if mode is None else mode
-    if chosen not in modes:
-        raise click.UsageError(f"the run has no mode {chosen!r}, only {', '.join(modes)}")
-    folder = modes[chosen]
-    lines = trace(folder) if form == "trace" else history(folder, as_json=form == "json")
-    if out is None:
-        for line in lines:
-            sys.stdout.write(line + "\n")
-        return 0
-    with out.open("w", encoding="utf-8") as stream:
-        stream.writelines(f"{line}\n" for line in lines)
+    with opened(results, run, tables=True) as found:
+        modes = {folder.mode: folder for folder in found.modes}
+        if mode is None and len(modes) > 1:
+            raise click.UsageError(f"the run has the modes {', '.join(modes)}; choose one with --mode")
+        chosen = next(iter(modes)) if mode is None else mode
+        if chosen not in modes:
+            raise click.UsageError(f"the run has no mode {chosen!r}, only {', '.join(modes)}")
+        folder = modes[chosen]
+        lines = trace(folder) if form == "trace" else history(folder, as_json=form == "json")
+        if out is None:
+            for line in lines:
+                sys.stdout.write(line + "\n")
+            return 0
+        with out.open("w", encoding="utf-8") as stream:
+            stream.writelines(f"{line}\n" for line in lines)
     click.echo(f"written: {out}", err=True)
     return 0

@@ -90,6 +90,10 @@ def test_a_run_that_was_not_collected_says_how_it_will_be(tmp_path: Path) -> Non
     assert "fencepost check" in (done.exception.remedy or "")
 
 
+def test_a_bundle_is_a_run_too() -> None:
+    assert str(export("nowhere.zip", "--trace").exception) == "there is no bundle nowhere.zip"
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
