@@ -57,3 +57,11 @@ def test_a_kernel_without_pressure_says_unknown(
     monkeypatch.setattr(Path, "read_text", lambda _: text)
     assert provenance.waited_ns() == total_ns
     assert provenance.load_now()["cpu_pressure"] == share
+
+
+def test_a_commit_that_git_does_not_say_in_time_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    def hang(argv: list[str], **_: object) -> None:
+        raise subprocess.TimeoutExpired(argv, 10)
+
+    monkeypatch.setattr(subprocess, "run", hang)
+    assert provenance.commit() == ("unknown", True)
