@@ -57,7 +57,7 @@ def command(
     unknown: str,
     **options: Any,
 ) -> int:
-    """Run the campaign NAME (`gate`, `matrix`, `nightly`, or a YAML file), or continue an unfinished one.
+    """Run the campaign NAME (a YAML file, or one that --list prints), or continue an unfinished one.
 
     Each run is stored when it ends, so a campaign can be killed and started again at any time. Exit codes:
     0 as expected, 1 a run that ended early or hung, 3 an inconclusive run, 4 an anomaly.

@@ -14,7 +14,12 @@ _DEFAULT_FOR_S = 300.0
 
 @click.command("explore")
 @click.option("--mode", help="Mode of every run; default: the profile's (protected).")
-@click.option("--for", "for_s", type=DURATION, help="Start no run after this time: 90s, 5m, 2h. Default 5m.")
+@click.option(
+    "--for",
+    "for_s",
+    type=DURATION,
+    help="Start no run after this time: 90s, 5m, 2h; default: 5m, with --runs no limit.",
+)
 @click.option("--runs", type=click.IntRange(1), help="Number of runs after which the search ends.")
 @click.option(
     "--seed", type=click.IntRange(0), help="Seed of the first plan; each further plan uses the next seed."

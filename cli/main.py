@@ -58,7 +58,7 @@ class _Verbs(click.Group):
 def fencepost() -> None:
     """Prove on real servers whether Apache BookKeeper keeps every entry that it acknowledged.
 
-    Exit codes: 0 as expected, 1 a fault of the harness or the machine, 2 usage or a missing prerequisite,
+    Exit codes: 0 as expected, 1 a failure of the harness or the machine, 2 usage or a missing prerequisite,
     3 unknown, 4 an anomaly that was not expected, 130 interrupted by Ctrl-C, 143 by SIGTERM.
     """
 

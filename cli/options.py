@@ -73,5 +73,5 @@ PARALLEL = click.option(
     show_default=True,
     metavar="N|auto",
     callback=_parallel,
-    help="Number of runs at a time; auto: one for each core and 2 GiB of free memory.",
+    help="Number of runs at a time; auto: one for each core, at most one for each 2 GiB of free memory.",
 )

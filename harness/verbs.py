@@ -23,10 +23,10 @@ VERBS = {
     "export": "Write a run for Jepsen, Elle or Perfetto.",
     "sensitivity": "Measure which seeded defects of BookKeeper a campaign finds.",
     "trackrecord": "Show that known bugs of BookKeeper are found, on affected releases only.",
-    "list": "List scenarios, faults, modes, workloads, versions or runs.",
+    "list": "List scenarios, faults, releases, stored runs and other names.",
     "doctor": "Check this machine, and find settings that a release ignores.",
     "completion": "Print the script for shell completion.",
-    "clean": "Remove stored runs, or data left by killed runs.",
+    "clean": "Free disk space: remove servers' data of stored runs, their tables, or whole runs.",
 }
 
 _COMMAND = re.compile(rf"(?<![\w./-])fencepost(?= (?:{'|'.join(VERBS)})\b)")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
+from checkers.facts.wording import counted
 from evidence.findings import Verdict
 from harness.preparing import Prepared, prepared
 from harness.request import RunRequest
@@ -97,7 +98,7 @@ class Found:
         """``4 runs: 3 valid, 1 anomaly``."""
         verdicts = Counter(one.verdict for one in self.ended)
         told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
-        runs = f"{len(self.ended)} run{'' if len(self.ended) == 1 else 's'}"
+        runs = counted(len(self.ended), "run")
         return f"{runs}: {told}" if told else runs
 
 
@@ -162,7 +163,7 @@ def _cover(coverage: Coverage, ended: Ended) -> None:
 
 
 def _introduce(search: Search, status: Status) -> None:
-    ends = [f"{search.runs} runs"] if search.runs is not None else []
+    ends = [counted(search.runs, "run")] if search.runs is not None else []
     ends += [f"no run begins after {duration(search.for_s)}"] if search.for_s is not None else []
     mode = search.mode or "/".join(dict.fromkeys(search.profile.modes))
     status.line(
@@ -196,7 +197,7 @@ def _what_to_do(ended: Ended) -> Iterator[str]:
     """The path of a run, and the commands for the next steps."""
     yield f"folder:  {ended.folder}"
     if ended.kinds:
-        yield f"explain: fencepost check {ended.folder}"
+        yield f"proof:   fencepost check {ended.folder}"
     yield f"again:   fencepost replay {ended.folder} --times 5"
     if ended.kinds:
         yield f"smaller: fencepost shrink {ended.folder}"

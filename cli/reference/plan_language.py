@@ -18,8 +18,9 @@ _SECTIONS = {
     "Step": (
         "Steps",
         "A step is one entry of a plan's `steps`. Faults are steps too. Besides its own key, a step may have "
-        "`at_s` (seconds since the first step), `when` (a condition), `note` (a text for the report) and "
-        "`only` (values of parameters with which the step is executed).",
+        "`at_s` (seconds since its block began), `when` (a condition), `outcome` (how a client's step or "
+        "`admin` must end), `note` (a text for the report) and `only` (values of parameters with which the "
+        "step is executed).",
     ),
     "Condition": (
         "Conditions",

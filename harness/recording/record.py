@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
 
+from checkers.facts.wording import counted
 from cluster.backends import backend
 from cluster.configuration import RACK_SCRIPT, rack_script, rack_settings
 from cluster.interface import Cluster, Exit
@@ -59,7 +60,8 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator:
         faults = scopes.enter_context(Recorder(folder.faults))
         _tell_overridden(spec, narrator)
         repair = f"{spec.autorecovery} for autorecovery, " if spec.autorecovery else ""
-        servers = f"ZooKeeper, {spec.bookies} bookies, {repair}{len(spec.clients)} clients, the observer"
+        bookies, clients = counted(spec.bookies, "bookie"), counted(len(spec.clients), "client")
+        servers = f"ZooKeeper, {bookies}, {repair}{clients}, the observer"
         narrator.event(f"starting {servers}")
         with backend(prepared.request.backend).open_cluster(spec) as cluster:
             narrator.event("all processes are ready")

@@ -126,7 +126,7 @@ class _Named(Params):
 
 
 class Condition(_Named):
-    """A state of the cluster; waiting longer than ``timeout_s`` ends the run as an error."""
+    """A state of the cluster; waiting longer than ``timeout_s`` ends the steps, and the run is judged."""
 
     timeout_s: float = Field(default=120, gt=0)
 
