@@ -370,6 +370,7 @@ def test_the_command_makes_the_table_of_what_is_kept(tmp_path: Path) -> None:
     unit = stated_units(only=["bp46/truncation"])[0]
     for more, code in ([], 3), (["--protocol", "V3"], 3), ([], 0):
         if code == 0:
+            (tmp_path / "results").mkdir()
             Kept(tmp_path / "results").add(unit, stated(unit))
         result = CliRunner().invoke(scenarios.command, [*arguments, *more])
         assert (result.exit_code, result.output.splitlines()[0][:12]) == (code, "| scenario |")
