@@ -55,9 +55,8 @@ class _Bench(click.Group):
         try:
             return super().invoke(ctx)
         except FencepostError as error:
-            failed = click.ClickException(f"{error}{error.remedy and '; next: ' + error.remedy}")
-            failed.exit_code = error.exit_code
-            raise failed from error
+            click.echo(f"Error: {error}{error.remedy and '; next: ' + error.remedy}", err=True)
+            ctx.exit(error.exit_code)
 
 
 @click.group(cls=_Bench, context_settings={"help_option_names": ["-h", "--help"]})

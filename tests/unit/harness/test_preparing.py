@@ -61,7 +61,7 @@ def test_results_are_where_the_environment_says(
 def test_a_mode_that_is_named_twice_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preparing, "checks", lambda _: [])
     monkeypatch.setattr(preparing, "backend", lambda _: SimpleNamespace(prepare=lambda *_: None))
-    monkeypatch.setattr(preparing.artifacts, "class_path", lambda _: None)
+    monkeypatch.setattr("cluster.releases.artifacts.class_path", lambda _: None)
     assert prepare(RunRequest(scenario=SOAK, modes=("journal", "journal"))).modes == ("journal",)
 
 
