@@ -160,7 +160,7 @@ def _tellings(facts: LedgerFacts) -> tuple[Spans, list[Ints]]:
     ledger, *columns = (facts.columns(FIRST_TOLD)[name] for name in ("ledger", "lac", "completed_ns", *_WHO))
     writers = facts.columns(WRITERS)
     unlogged = writers["ledger"][~np.isin(writers["client"], facts.columns(LOGGED)["source"])]
-    held = columns[1] < value_at(*facts.once(_recovery_began), ledger, missing=-1)
+    held = columns[1] < value_at(*facts.once(recovery_began), ledger, missing=-1)
     held &= ~np.isin(ledger, unlogged)
     ledger, columns = ledger[held], [column[held] for column in columns]
     lac, at_ns, *_ = columns
@@ -171,7 +171,7 @@ def _tellings(facts: LedgerFacts) -> tuple[Spans, list[Ints]]:
     return Spans(ledger, first, lac), [column[earliest] for column in columns]
 
 
-def _recovery_began(facts: LedgerFacts) -> tuple[Ints, Ints]:
+def recovery_began(facts: LedgerFacts) -> tuple[Ints, Ints]:
     """The ledgers whose metadata was seen whole, and when each may first have been IN_RECOVERY (or never)."""
     metadata = facts.once(histories)
     return by_ledger(

@@ -2,7 +2,7 @@
 
 Sources: the replication protocol ("Writing to the ledger"), BP-31. Rules: a handle's own LAC
 does not fall; no client receives a LAC beyond the last entry of a ledger that was CLOSED before it
-asked; a LAC of a ledger that no client recovered does not cover an entry that never left its client;
+asked; a LAC received before any recovery does not cover an entry that never left its client;
 an add, which moves it, is ok when AQ bookies have acknowledged it, and a LAC covers only what they had
 acknowledged by then (both :mod:`checkers.lac.acks`); no bookie acknowledges an add that no version of the
 metadata gives to it.
@@ -41,36 +41,29 @@ from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunF
 from checkers.judging.found import Found, Row, capped, first_rows, kept, ledger_rows, set_rows
 from checkers.lac.acks import (
     FACTS,
+    FIRST_TOLD,
     TABLES,
     TOO_SOON,
     UNACKED,
     ack_findings,
     ack_rows,
     check_acks,
+    recovery_began,
     tried,
     unjudged,
 )
+from checkers.sets.ordering import firsts
 from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans, ints
-from evidence.codes import NEVER, Flag, FrameFlag, Kind, Message, Outcome, Status
+from evidence.codes import NEVER, FrameFlag, Kind, Message, Outcome, Status
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.addresses import name_of_id
-from protocol.metadata import LedgerState
 
 _TOLD = ("operations", "ledgers")
 """What all but two kinds rest on: the wire log, where it lacks something, makes them no worse."""
 
 
-def _recovering(rows: Rows) -> Rows:
-    """The observer opens every ledger with recovery; whether it had to recover, the metadata tells."""
-    opens = rows.of(kind=Kind.OPEN)
-    return opens.where((opens["flags"] & int(Flag.RECOVERY | Flag.FINAL)) == Flag.RECOVERY)
-
-
 ADDED = operations_fact("added", lambda rows: rows.of(kind=Kind.ADD).once(identified))
 """The ledgers with an add in a history, sent or not."""
-OPENED_TO_RECOVER = operations_fact("opened_to_recover", _recovering)
-"""The ledgers that a client of the plan tried to open with recovery."""
-
 _OUTSIDE = "acked_outside"
 _UNSURE = int(UNPROVEN | FrameFlag.GARBLED)
 
@@ -92,7 +85,7 @@ class Lac:
     name = "lac"
     tables: tuple[str, ...] = TABLES
     kinds: tuple[str, ...] = ("went_back", "beyond_close", "covers_unsent", TOO_SOON, UNACKED, _OUTSIDE)
-    facts: tuple[LedgerFact, ...] = (HIGHEST_LAC, SENT_LAC, ADDED, OPENED_TO_RECOVER, *FACTS)
+    facts: tuple[LedgerFact, ...] = (HIGHEST_LAC, SENT_LAC, ADDED, *FACTS)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """Lower LACs than before, LACs beyond a close, and the adds that were sent up to the highest LAC."""
@@ -237,13 +230,11 @@ def _beyond_findings(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterato
 
 def _covers_unsent(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
     """Ids of ledgers with an add in a history; of whole histories none is missing."""
-    metadata, added = facts.once(histories), facts.columns(ADDED)["ledger"]
-    covered = Spans.of_ranges(added, 0, facts.at(HIGHEST_LAC, "lac", added, missing=-1)) - found.spans("sent")
-    for ledger, first, last in covered.without(facts.columns(OPENED_TO_RECOVER)["ledger"].tolist()):
-        chain = metadata.of.get(ledger, ())
-        if not metadata.seen_whole(ledger) or any(v.state == LedgerState.IN_RECOVERY for v in chain):
-            continue
-        [(_, lac, client, seq)] = facts.of(HIGHEST_LAC, ledger)
+    added = set(facts.columns(ADDED)["ledger"].tolist())
+    told = {ledger: row for ledger, row in _received_first(facts).items() if ledger in added}
+    covered = Spans.up_to({ledger: lac for ledger, (lac, *_) in told.items()})
+    for ledger, first, last in covered - found.spans("sent"):
+        lac, client, seq = told[ledger]
         yield run.finding(
             "lac/covers_unsent",
             (ledger, first, last),
@@ -251,6 +242,23 @@ def _covers_unsent(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[
             f"no add of {entries_text(first, last)} left its client",
             f"{run.client_name(client)}, {operation_text(seq)}: received LAC {lac}",
         )
+
+
+def _received_first(facts: LedgerFacts) -> Mapping[int, tuple[int, ...]]:
+    """The highest LAC of each ledger received before any recovery can have begun, with client and seq.
+
+    Of ledgers whose metadata was seen whole. What is received later, a recovery may have found.
+    """
+    ever, early = facts.columns(HIGHEST_LAC), facts.columns(FIRST_TOLD)
+    began_ns = [value_at(*facts.once(recovery_began), some["ledger"], missing=-1) for some in (ever, early)]
+    held = began_ns[0] == NEVER, early["completed_ns"] < began_ns[1]
+    ledger, *told = (
+        np.concatenate([some[name][those] for some, those in zip((ever, early), held, strict=True)])
+        for name in ("ledger", "lac", "client", "seq")
+    )
+    at = firsts(ledger, -told[0])
+    rows = zip(*(column[at].tolist() for column in told), strict=True)
+    return dict(zip(ledger[at].tolist(), rows, strict=True))
 
 
 def unrecorded(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[str]:

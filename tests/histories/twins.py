@@ -329,14 +329,16 @@ def is_lower(row: Row) -> bool:
 
 
 def unsent(history: list[Fact], ledger: int, tellings: list[Row]) -> set[int]:
-    """Entries under a received LAC of which no client sent an add; recovered ledgers excepted."""
-    versions = chain(history, ledger)
-    recovered = any(row["state"] == 2 for row in versions) or any(
-        row["ledger"] == ledger and has(row, Flag.RECOVERY) and not has(row, Flag.FINAL)
-        for row in operations(history, Kind.OPEN)
-    )
-    if recovered or not complete_chain(history, ledger):
+    """Entries of which no client sent an add, under a LAC that was received before any recovery.
+
+    Of a ledger that was recovered the LACs of adds count only where they lie beyond the add.
+    """
+    if not complete_chain(history, ledger):
         return set()
+    began = [row["earliest_ns"] for row in chain(history, ledger) if row["state"] == 2]
+    if began:
+        tellings = [row for row in tellings if row["kind"] != Kind.ADD or row["lac"] > row["entry"]]
+        tellings = [row for row in tellings if row["completed_ns"] < min(began)]
     adds = [row for row in operations(history, Kind.ADD) if row["ledger"] == ledger]
     if not any(row["entry"] >= 0 for row in adds):
         return set()

@@ -1,6 +1,6 @@
 """What a writer received, changed: outcomes, ids, LACs."""
 
-from evidence.codes import Kind, Outcome
+from evidence.codes import NEVER, Kind, Outcome
 from tests.histories.lawful import lawful
 from tests.histories.mutations.edits import Row, acknowledgements, denied_by_all, lost_of, replaced
 from tests.histories.mutations.registry import UNKNOWN, Sign, operator, span
@@ -74,15 +74,17 @@ def an_acknowledged_add_is_dropped(case, dice):
     return history, lost_of(history, case.run, row["entry"])
 
 
-def recovered(case) -> bool:
-    return any(row["state"] == 2 for row in case.rows("ledgers"))
+def unrecovered(case, received_ns=NEVER) -> bool:
+    """Whether no recovery can have begun by then."""
+    return all(row["earliest_ns"] > received_ns for row in case.rows("ledgers") if row["state"] == 2)
 
 
-def promised_too_much(case, lac):
-    """What a LAC beyond the end breaks; of a ledger that was not recovered also if an id was never sent."""
+def promised_too_much(case, lac, received_ns=NEVER):
+    """What a LAC beyond the end breaks; received before any recovery also if an id was never sent."""
     beyond = range(case.end + 1, lac + 1)
     broken = span("closing/closed_below", case.end + 1, lac) | lost_of(case.history, case.run, *beyond)
-    return broken | (set() if recovered(case) else span("lac/covers_unsent", case.tried, lac))
+    unsent = span("lac/covers_unsent", case.tried, lac) if unrecovered(case, received_ns) else set()
+    return broken | unsent
 
 
 def unacked(case, lac):
@@ -95,7 +97,7 @@ def a_lac_is_forged_beyond_the_end(case, dice):
     """A LAC is forged: a reader received a LAC beyond the end before the close."""
     lac = case.end + dice.randint(1, 3)
     forged = told(lac, seq=70, handle=70, invoked_ns=1, completed_ns=2)
-    return [*case.history, forged], unacked(case, lac) | promised_too_much(case, lac)
+    return [*case.history, forged], unacked(case, lac) | promised_too_much(case, lac, 2)
 
 
 @operator("the close has a date", of=lawful)
@@ -105,7 +107,7 @@ def a_lac_is_forged_after_the_close(case, dice):
     forged = told(case.end + 1, seq=70, handle=70, client=OBSERVER, invoked_ns=LATER, completed_ns=LATER + 1)
     lac = case.end + 1
     broken = promised_too_much(case, lac) | (span("lac/beyond_close", lac, lac) if dated else set())
-    if lac < case.tried and len(acknowledgements(case.history, lac)) < 2 and not recovered(case):
+    if lac < case.tried and len(acknowledgements(case.history, lac)) < 2 and unrecovered(case):
         broken = broken | span("lac/covers_unacked", lac, lac)
     return [*case.history, forged], broken
 
@@ -118,4 +120,4 @@ def a_lac_covers_an_add_that_was_never_sent(case, dice):
     lac = entry if covers else 0
     forged = told(lac, seq=70, handle=70, invoked_ns=1, completed_ns=2)
     history = [*case.history, refused(entry, seq=71, handle=71), forged]
-    return history, unacked(case, lac) | (promised_too_much(case, lac) if covers else set())
+    return history, unacked(case, lac) | (promised_too_much(case, lac, 2) if covers else set())

@@ -155,9 +155,17 @@ def test_an_id_that_another_add_used_was_sent():
     assert not lac(created(), acked(0), refused(1), unsure(1), told(1)).findings
 
 
-@pytest.mark.parametrize("recovery", [recovering(), recovered(1), recovered(1, outcome=Outcome.UNKNOWN)])
-def test_after_a_recovery_the_lac_says_nothing_of_the_writer(recovery):
-    assert not lac(created(), acked(0), refused(1), told(1), recovery).findings
+def test_only_a_lac_that_came_before_a_recovery_says_something_of_the_writer():
+    history = [created(), acked(0), refused(1), told(0, seq=49)]
+    verdict = judged(*history, told(1, completed_ns=9), recovering(earliest_ns=10), closed(0, 2))
+    assert kinds(verdict, "lac") == [("covers_unsent", 1, 1)]
+    assert verdict.judgements["lac"].findings[0].proof[1] == "reader, operation 50: received LAC 1"
+    assert not lac(*history, told(1, completed_ns=10), recovering(earliest_ns=10)).findings
+
+
+def test_an_open_with_recovery_that_changed_nothing_was_no_recovery():
+    history = [created(), acked(0), refused(1), told(1)]
+    assert kinds(judged(*history, recovered(1, outcome=Outcome.UNKNOWN)), "lac") == [("covers_unsent", 1, 1)]
 
 
 def test_unseen_metadata_may_hide_a_recovery():
