@@ -33,14 +33,11 @@ _BAD = {
 }
 
 
-_RESTS_ON = ("operations", "census")
-
-
 class Content:
     """Finds returned bytes that do not prove themselves, and two writings of one entry."""
 
     name = "content"
-    tables: tuple[str, ...] = (*_RESTS_ON, "ledgers")
+    tables: tuple[str, ...] = ("operations", "census", "ledgers")
     kinds: tuple[str, ...] = (*_BAD, "two_writings")
     facts: tuple[LedgerFact, ...] = (PASS_TIMES,)
 
@@ -70,7 +67,7 @@ class Content:
         two = _written_twice(found, facts.once(histories), run)
         findings = [*_bad(bad, run), *_two_writings(two, found.marks("writing"), run)]
         delivered, unrecorded, damaged = map(found.count, ("delivered", "unrecorded", "census_damaged"))
-        lacking = run.shortcomings(_RESTS_ON)
+        lacking = run.shortcomings(self.tables)
         enough = delivered > 0 and not lacking
         notes = [*lacking]
         if unrecorded:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from checkers.facts.alterations import of_one_life
+from checkers.facts.alterations import lives_hidden, of_one_life
 from checkers.facts.ledgers import histories
 from checkers.facts.parts import acked, flagged, of_plan
 from checkers.facts.wording import counted, entries_text, operation_text
@@ -74,7 +74,7 @@ class Order:
         twice = of_one_life(found.spans("acked_twice"), facts.once(histories), run)
         findings = [*_rows(found, run), *_acked_twice(twice, run), *_short(found, run)]
         seen = {name: found.count(name) for name in ("adds", "delivered", "followed", "failed_reads")}
-        lacking = run.shortcomings(_RESTS_ON)
+        lacking = run.shortcomings(self.tables if lives_hidden(run) else _RESTS_ON)
         enough = seen["adds"] + seen["delivered"] > 0 and not lacking
         return Judgement(
             property=self.name,

@@ -28,7 +28,7 @@ from checkers.durability.classes import (
 )
 from checkers.durability.fates import FACTS, beyond_end, fates_of, promised_up_to
 from checkers.durability.holders import Holders, by_bookie, holders_of, inside, knowledge
-from checkers.facts.alterations import put_back_notes, put_back_text
+from checkers.facts.alterations import lives_hidden, put_back_notes, put_back_text
 from checkers.facts.ledgers import OPENED, REFUSED, RELEASED, histories, passes
 from checkers.facts.parts import delivered, final, proven, signed
 from checkers.facts.promises import (
@@ -149,15 +149,20 @@ class _Conclusion:
         self._part()
 
     def _part(self) -> None:
-        """Part the promised entries; what the last census pass says counts only where that is undamaged."""
+        """Part the promised entries; what the last census pass says counts only where that is undamaged.
+
+        A close counts unless a fault put metadata back, and damage may hide that it undid the close.
+        """
         spans, believed = self.found.spans, not self.run.damage_to(("ledgers", "census"))
+        closed = not lives_hidden(self.run)
         lost = {(name, loss): spans(f"{name}/{loss}") for name in _LOST for loss in CLASSES}
         read, self.unsure, corrupt = map(spans, ("read", "unsure", "corrupt"))
         bad = _union((corrupt, *lost.values()))
-        rowless = beyond_end(self.obliged - read - bad, self.facts).without(self.vanished_ledgers)
+        beyond = beyond_end(self.obliged - read - bad, self.facts) if closed else Spans.empty()
+        rowless = beyond.without(self.vanished_ledgers)
         classes = classified(rowless, Holders(), self.known, self.facts)
         for (name, loss), entries in lost.items():
-            if believed or name == "truncated":
+            if believed or (closed and name == "truncated"):
                 shown = loss if self.known or loss == PUT_BACK else UNDETERMINED
                 classes[shown] |= entries.without(self.vanished_ledgers) | (entries & read)
         self.lost_by_class, self.lost = classes, _union(classes.values())

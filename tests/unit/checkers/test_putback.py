@@ -178,7 +178,9 @@ def test_an_id_that_is_used_again_after_the_metadata_was_put_back_is_no_second_a
 def test_with_damaged_metadata_nobody_knows_which_ids_were_used_again() -> None:
     found = {"order/acked_twice", "content/two_writings"}
     damaged = {"damage": ("ledgers: line 3",)}
-    assert not found & convicted(verdict_on(TWICE, created(), **damaged))
+    hidden = verdict_on(TWICE, created(), **damaged)
+    assert not found & convicted(hidden)
+    assert {hidden.judgements[name].verdict for name in ("order", "content")} == {Verdict.UNKNOWN}
     assert found <= convicted(judged(TWICE, created(), **damaged))
 
 
@@ -210,6 +212,7 @@ def test_whether_a_recovery_upon_metadata_that_was_put_back_is_stuck_stays_open(
 AFTER_CLOSE = {
     "fencing/added_after_close": acked(1, invoked_ns=200, completed_ns=210, lac=0),
     "closing/closed_below": acked(1, lac=0),
+    "durability/lost": acked(1, lac=0),
     "closing/two_ends": recovered(1, lac=0),
     "lac/beyond_close": told(1, invoked_ns=200, completed_ns=210),
     "metadata/illegal_move": metadata(2, 1),

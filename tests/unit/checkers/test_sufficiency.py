@@ -90,7 +90,10 @@ def test_the_unplanned_death_of_a_bookie_is_said_and_does_not_blind():
             "operations: writer's history is torn",
             {"order", "durability", "closing", "lac", "content", *LATER},
         ),
-        ("ledgers: transaction 0x7 cannot be read", {"metadata", "durability", "closing", "lac", *LATER}),
+        (
+            "ledgers: transaction 0x7 cannot be read",
+            {"metadata", "durability", "closing", "lac", "content", *LATER},
+        ),
         ("faults: line 3 says nothing", {"availability"}),
         (
             "histories: the observer's are gone",
