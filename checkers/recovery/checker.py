@@ -53,8 +53,9 @@ class Recovery:
         """Needs a recovery whose grounds crossed links, and none that was left unseen."""
         recoveries = _Recoveries(found, facts, run)
         assessments = Counter(case.assessment for case in recoveries.cases)
-        lacking = run.shortcomings(self.tables)
-        findings = [] if lacking or not run.wire else list(recoveries.findings())
+        unfit = run.shortcomings(self.tables) or not run.wire
+        findings = [] if unfit else list(recoveries.findings())
+        lacking = run.shortcomings((*self.tables, "servers"))  # a writer's end, without which it is excused
         beside = differences(recoveries.cases, found, facts.once(histories), run) if run.wire else []
         return Judgement(
             property=self.name,
