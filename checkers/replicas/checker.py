@@ -81,7 +81,7 @@ class Replicas:
         doubts = [(case.ledger, doubt) for case in cases for doubt in case.doubts()]
         entries = sum(case.due for case in cases)
         verdict = Verdict.VALID if entries and not doubts else Verdict.UNKNOWN
-        if (lacking or unrest) and self.name not in run.required:
+        if judged.unrest and self.name not in run.required:
             verdict = Verdict.NOT_JUDGED
         took_ns = judged.repair.full_replication_ns()
         return Judgement(
@@ -248,7 +248,7 @@ class _Case:
             f"metadata version {move.version} of {self.run.time_text(move.at_ns)} names {new} for the "
             f"fragment from entry {move.first} on, where the version before names {old}",
             f"{self._pass}: {new} showed none of {entries_text(*span)}, {self._names(short.having)} a copy",
-            f"{new} had not ended uncleanly, and no fault changed its disk",
+            f"no end of {new} and no fault may have taken what it had acknowledged",
         )
 
     def doubts(self) -> Iterator[str]:

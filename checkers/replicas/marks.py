@@ -26,6 +26,7 @@ from checkers.facts.versions import Version, in_force
 from checkers.judging.contract import Event, RunFacts
 from checkers.replicas.copies import due_entries
 from checkers.replicas.repair import MARKED, UNMARKED, Repair, in_order, meddling, missing
+from evidence.codes import NEVER
 from evidence.findings import Finding
 from protocol.addresses import name_of_id
 
@@ -109,47 +110,54 @@ def changes(run: RunFacts) -> Iterator[tuple[int, int]]:
 
 
 class Absence(NamedTuple):
-    """A bookie that was gone during ``audits`` audits in a row, from the first to the last of them (ns)."""
+    """A bookie that was gone during :data:`ENOUGH` audits in a row, from the first to the last (ns)."""
 
     bookie: str
-    audits: int
     began_ns: int
     ended_ns: int
 
 
 def absences(repair: Repair) -> Iterator[Absence]:
-    """Bookies that were gone during at least :data:`ENOUGH` audits between which nothing changed."""
-    audits = list(repair.audits())
+    """Bookies that were gone during audits in a row between which nothing changed."""
+    audits = sorted(repair.audits())
     for since_ns, until_ns in _calm(repair.run, repair.by_ns):
         within = [(began, ended) for began, ended in audits if since_ns < began and ended < until_ns]
-        if len(within) >= ENOUGH:
-            times = min(began for began, _ in within), max(ended for _, ended in within)
-            yield from (Absence(name, len(within), *times) for name in _gone(repair.run, since_ns))
+        rows = [within[at : at + ENOUGH] for at in range(len(within) - ENOUGH + 1)]
+        for name in _gone(repair.run, since_ns) if rows else ():
+            yield from (Absence(name, row[0][0], max(ended for _, ended in row)) for row in rows)
 
 
 def not_marked(
     ledger: int, chain: tuple[Version, ...], lac: int, away: Iterable[Absence], repair: Repair
 ) -> Iterator[Finding]:
     """A ledger that audits did not mark for a bookie that was gone; ``lac`` is the highest LAC received."""
-    run = repair.run
-    for absence in away:
-        lost, audits, began_ns, ended_ns = absence
+    run, found = repair.run, set[str]()
+    for lost, began_ns, ended_ns in away:
         versions = in_force(chain, began_ns, ended_ns)
         due = due_entries(versions, lac)
         named = bool(versions) and all(_names(version, lost, due) for version in versions)
-        marks = repair.marks.get(ledger, ())
-        marked = any(mark.earliest_ns <= ended_ns and mark.name == MARKED for mark in marks)
-        if named and versions[0].latest_ns < began_ns and not marked:
+        marked = _marked_during(repair.marks.get(ledger, ()), began_ns, ended_ns)
+        if named and versions[0].latest_ns < began_ns and not marked and lost not in found:
+            found.add(lost)
             yield run.finding(
                 "replicas/not_marked",
                 (ledger,),
-                f"{audits} audits did not mark it, although {lost} was gone",
+                f"{ENOUGH} audits did not mark it, although {lost} was gone",
                 f"metadata version {versions[-1].version} names {lost}",
                 f"{lost} had ended, and its registration had vanished",
-                f"{audits} audits began and ended between {run.time_text(began_ns)} and "
+                f"{ENOUGH} audits began and ended between {run.time_text(began_ns)} and "
                 f"{run.time_text(ended_ns)}; nothing else changed, and no fault was active",
                 Repair(run, ended_ns).told_of(ledger),
             )
+
+
+def _marked_during(marks: Sequence[Event], began_ns: int, ended_ns: int) -> bool:
+    """Whether a mark may have been there at some time between; ``marks`` are a ledger's changes in order."""
+    ends = (*(event.latest_ns for event in marks[1:]), NEVER)
+    return any(
+        mark.name == MARKED and mark.earliest_ns <= ended_ns and over_ns >= began_ns
+        for mark, over_ns in zip(marks, ends, strict=False)
+    )
 
 
 def unmarked_early(ledger: int, chain: tuple[Version, ...], lac: int, repair: Repair) -> Iterator[Finding]:

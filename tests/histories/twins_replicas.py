@@ -21,11 +21,13 @@ def replicas(history: list[Any], run: Any) -> tuple[Things, str]:
     census = [row for table, row in history if table == "census"]
     numbers = sorted({row["pass_number"] for row in census})[-2:]
     refused = "unknown" if "replicas" in run.required else "not judged"
-    if run.damage or not run.complete or len(numbers) < 2:
+    if not numbers:
         return frozenset(), refused
     mine = [row for row in census if row["pass_number"] == numbers[0]]
     began, ended = min(row["asked_ns"] for row in mine), max(row["answered_ns"] for row in mine)
     quiet = _quiet(run, began)
+    if run.damage or not run.complete or len(numbers) < 2:
+        return frozenset(), "unknown" if quiet else refused
     things, unending, entries, doubts = set(), set(), 0, 0
     for ledger in sorted({row["ledger"] for table, row in history if table == "ledgers"}):
         chain = _chain(history, ledger)
@@ -168,16 +170,8 @@ def _not_marked(history: list[Any], chain: list[Any], run: Any, by: int) -> bool
     """Whether five audits in a row passed over a ledger of a bookie that was gone, while nothing changed."""
     ledger = chain[0]["ledger"]
     rows = [row for row in run.servers if row["earliest_ns"] < by]
-    if any(
-        row["event"] == "ledger_unmarked" and json.loads(row["detail"])["ledgerId"] == ledger for row in rows
-    ):
-        return False  # it was marked before, too
     changes = _changes(run)
-    marks = [
-        row["earliest_ns"]
-        for row in rows
-        if row["event"] == "ledger_marked" and json.loads(row["detail"])["ledgerId"] == ledger
-    ]
+    marks = _marks(rows, ledger)
     audits = _audits(rows, by)
     for name in run.bookies:
         told = [row for row in run.servers if row["server"] == name]
@@ -201,9 +195,23 @@ def _not_marked(history: list[Any], chain: list[Any], run: Any, by: int) -> bool
                     for version in possible
                 )
                 known = possible and possible[0]["latest_ns"] < start
-                if calm and known and named and not any(mark <= end for mark in marks):
+                marked = any(made <= end and gone >= start for made, gone in marks)
+                if calm and known and named and not marked:
                     return True
     return False
+
+
+def _marks(rows: list[Any], ledger: int) -> list[tuple[int, int]]:
+    """From when to when the ledger may have been marked."""
+    mine = [row for row in rows if row["event"] in ("ledger_marked", "ledger_unmarked")]
+    mine = [row for row in mine if json.loads(row["detail"])["ledgerId"] == ledger]
+    mine.sort(key=lambda row: int(json.loads(row["detail"])["zxid"], 16))
+    found = []
+    for at, row in enumerate(mine):
+        if row["event"] == "ledger_marked":
+            gone = [later["latest_ns"] for later in mine[at + 1 :] if later["event"] == "ledger_unmarked"]
+            found.append((row["earliest_ns"], gone[0] if gone else 2**63))
+    return found
 
 
 def _unmarked_unrepaired(history: list[Any], chain: list[Any], run: Any, by: int) -> bool:

@@ -275,6 +275,6 @@ def test_the_time_to_full_replication_runs_from_the_first_death_to_the_last_mark
 def test_damaged_evidence_convicts_nobody():
     for damage in ("census: torn", "ledgers: changed", "servers: torn", "faults: torn"):
         judgement = judged(lacking_copies(), damage=(damage,))
-        assert (judgement.verdict, told_of(judgement)) == ("not judged", [])
+        assert (judgement.verdict, told_of(judgement)) == ("unknown", [])
         assert judgement.notes == (f"damaged evidence: {damage}",)
         assert judged(ledger(), damage=(damage,)).notes == judgement.notes

@@ -1,5 +1,6 @@
 """What repair promises at any time: a try ends, copies come before metadata, audits mark what is lost."""
 
+from protocol.faults import Loses
 from tests.histories.lives import boot, fault
 from tests.histories.repairs import audit, elected, event, marked, shown, tried, unmarked
 from tests.histories.story import closed, created, facts, metadata
@@ -100,6 +101,8 @@ def test_a_bookie_named_by_a_repair_before_it_has_the_copies_convicts_though_the
 def test_nothing_says_that_repair_did_not_copy_where_it_may_have_copied_or_did_not_repair():
     lost = [*boot(1), *boot(2), *boot(3), *boot(4, killed=800), *boot(4, 2, began=810)]
     assert told_of(after_a_move(servers=[*lost, elected(), marked(100, "b3")])) == []
+    journaled = after_a_move(servers=[*lost, elected(), marked(100, "b3")], least_loss={"b4": Loses.STORED})
+    assert told_of(journaled) == [("not_copied", 3, 9)]
     wiped = fault(target="b4", kind="wipe", injected_ns=800, confirmed_ns=801)
     assert told_of(after_a_move(faults=(wiped,))) == []
     assert told_of(after_a_move(servers=four())) == []
@@ -145,6 +148,24 @@ def test_audits_that_marked_the_ledger_or_that_something_disturbed_are_not_count
     assert audited(event(250, "zk1", "repair_disabled", zxid=hex(250))) == []
     cut = fault(2, "cut", "ar1-zk1", injected_ns=60, confirmed_ns=61, healed_ns=650)
     assert audited(faults=(KILLED, cut)) == []
+
+
+def test_only_a_mark_that_was_there_during_the_audits_excuses_them():
+    """A ledger that was repaired for another bookie before has to be marked again."""
+    repaired = (marked(20, "b3"), unmarked(40))
+    assert audited(*repaired) == [("not_marked", -1, -1)]
+    assert audited(marked(20, "b3"), unmarked(99)) == [("not_marked", -1, -1)]
+    assert audited(marked(20, "b3"), unmarked(100)) == []
+    assert audited(marked(20, "b3")) == []
+    assert audited(*repaired, marked(505, "b4")) == []
+    assert audited(*repaired, marked(506, "b4")) == [("not_marked", -1, -1)]
+
+
+def test_a_mark_that_is_made_after_five_audits_comes_too_late():
+    later = [*audit(600, 605), *audit(700, 705)]
+    assert audited(*later, marked(650, "b4")) == [("not_marked", -1, -1)]
+    assert audited(*later, marked(303, "b4")) == []
+    assert ("not_marked", -1, -1) in audited(*later, marked(103, "b4"), unmarked(104))
 
 
 def test_a_bookie_that_was_back_or_still_registered_was_not_gone():
