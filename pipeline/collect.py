@@ -26,6 +26,7 @@ from evidence.collect.crosscheck import (
     faults_missing,
     histories_cut,
     histories_missing,
+    starts_missing,
 )
 from evidence.collect.faults import collect_faults
 from evidence.collect.frames import Lives, WireNames
@@ -212,6 +213,7 @@ class _Raw:
         steps = read_lines(self.folder.steps)
         damage += [f"record: {what}" for what in steps.damage]
         if self.end:
+            damage += starts_missing(servers, self.run["bookies"])
             damage += ends_unexplained(servers, faults, steps.records)
         if self.end and not self.end.get("left_out"):
             damage += faults_missing(self.run["plan"], faults)

@@ -1,9 +1,9 @@
 """Consistency of the record: what one part of it says must be in another.
 
-Each fault step of the plan has its fault, each unclean end of a process is caused by a fault or an unplanned
-death, each boot of a client that answered has a history, and that of a client that exited with 0 is whole:
-no half of a slot is torn, and it holds no fewer slots than the client reported. Returns only sentences on
-damage. The other modules of this package check single files and tables.
+Each fault step of the plan has its fault, each boot of a bookie its start, each unclean end of a process is
+caused by a fault or an unplanned death, each boot of a client that answered has a history, and that of a
+client that exited with 0 is whole: no half of a slot is torn, and it holds no fewer slots than the client
+reported. Returns only sentences on damage. The other modules of this package check single files and tables.
 """
 
 from __future__ import annotations
@@ -38,6 +38,17 @@ def _injected(steps: Iterable[PlanStep]) -> Iterator[str]:
         yield from (name for name in step if name in EFFECTS)
         if "roll" in step:
             yield from [step["roll"].get("how", "stop")] * len(step["roll"]["targets"])
+
+
+def starts_missing(servers: Sequence[ServerRow], bookies: Iterable[str]) -> Iterator[str]:
+    """Boots of bookies whose start is not recorded: their answers would be of no known boot."""
+    boots = {(row["server"], row["boot"]) for row in servers}
+    begun = {(row["server"], row["boot"]) for row in servers if row["event"] == "started"}
+    for name in sorted(bookies):
+        last = max((boot for server, boot in boots if server == name), default=1)
+        for boot in range(1, max(last, 1) + 1):
+            if (name, boot) not in begun:
+                yield f"servers: the start of {name} boot {boot} is not recorded"
 
 
 def ends_unexplained(

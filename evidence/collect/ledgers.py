@@ -78,6 +78,8 @@ class _Reading:
     seen: Mapping[int, list[tuple[int, int]]]
     rows: list[LedgerRow] = field(default_factory=list)
     newest: dict[int, int] = field(default_factory=dict)
+    missing: set[tuple[int, int]] = field(default_factory=set)
+    """Ledger and number of the first version of each gap: others follow it, and no transaction made it."""
     jumps: list[str] = field(default_factory=list)
     """Sentences on stamps that a steady clock cannot have made."""
     exchanged: list[tuple[int, int]] = field(default_factory=list)
@@ -94,8 +96,8 @@ def collect_ledgers(
 
     ``watched`` are rows of ``operations`` of kind WATCHED (``last`` is the version seen,
     ``completed_ns`` when). A transaction that cannot be read becomes damage, and so does a version
-    that was seen without a transaction; paths other than ledgers' are skipped. A delete is one row,
-    numbered after the last version.
+    without a transaction that was seen or that another follows; paths other than ledgers' are skipped. A
+    delete is one row, numbered after the last version.
     """
     reading = _Reading(clock, _sightings(watched))
     broken, in_order = list(damage), sorted(lines, key=zxid_of)
@@ -116,15 +118,17 @@ def collect_ledgers(
 
 
 def _read(reading: _Reading, ledger: int, line: Transaction) -> None:
-    op = line["op"]
+    op, due = line["op"], reading.newest.get(ledger, -1) + 1
     if op == "delete":
-        version = reading.newest.get(ledger, -1) + 1
+        version = due
         content = _DELETED
     elif op in ("create", "set"):
         version = 0 if op == "create" else int(line["version"])
         content = _content(decode_metadata(base64.b64decode(line["data"], validate=True)))
     else:
         raise ValueError(f"no such operation: {op!r}")
+    if version > due:
+        reading.missing.add((ledger, due))
     reading.newest[ledger] = version
     latest_ns = min((at for seen, at in reading.seen.get(ledger, ()) if seen >= version), default=NEVER)
     if op == "delete":
@@ -184,16 +188,16 @@ def _date_again(reading: _Reading) -> None:
 
 
 def _unmade(reading: _Reading) -> list[str]:
-    """A sentence on versions that the observer saw without a transaction, if there are any."""
+    """A sentence on versions without a transaction that the observer saw or that others follow."""
     made = {(row["ledger"], row["version"]) for row in reading.rows if row["state"] != DELETED}
     seen = {(ledger, version) for ledger, sightings in reading.seen.items() for version, _ in sightings}
-    unmade = sorted(one for one in seen - made if one[1] >= 0)
+    unmade = sorted({one for one in seen - made if one[1] >= 0} | reading.missing)
     if not unmade:
         return []
     ledger, version = unmade[0]
     return [
-        f"versions of metadata that were seen and are in no transaction: {len(unmade)}, "
-        f"first version {version} of ledger {ledger}"
+        "versions of metadata that must have been there are in no transaction, "
+        f"such as version {version} of ledger {ledger}"
     ]
 
 

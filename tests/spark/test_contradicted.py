@@ -70,6 +70,11 @@ def second_boot(folder: RunFolder) -> None:
         events.write('{"server":"writer","boot":2,"event":"answering","at_ns":999999999999}\n')
 
 
+def no_start(folder: RunFolder) -> None:
+    lines = folder.events.read_text().splitlines(keepends=True)
+    folder.events.write_text("".join(line for line in lines if '"b2"' not in line))
+
+
 def half_a_step(folder: RunFolder) -> None:
     """The disk was full in the middle of a line, and had room again for the next one."""
     with folder.steps.open("a") as lines:
@@ -92,6 +97,7 @@ def test_a_record_that_agrees_is_valid(tmp_path: Path) -> None:
         (half_a_step, ["record: steps.jsonl line 2 is damaged"]),
         (history(cut), ["operations: writer boot 1 reported 52 slots at its end, its files hold 22"]),
         (second_boot, ["operations: no history of writer, boot 2"]),
+        (no_start, ["servers: the start of b2 boot 1 is not recorded"]),
         (
             no_faults,
             [

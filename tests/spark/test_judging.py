@@ -199,7 +199,7 @@ def test_transactions_are_read_offline_when_the_run_left_none(session: Session, 
     assert judged(session, folder).verdict is Verdict.UNKNOWN
     missing, unmade = collect(session, folder).damage
     assert missing == "ledgers: transactions.jsonl: it is missing"
-    assert unmade.startswith("ledgers: versions of metadata that were seen and are in no transaction")
+    assert unmade.startswith("ledgers: versions of metadata that must have been there are in no transaction")
     assert collect(session, folder, transactions=lambda run: _write(run.transactions, saved)).damage == ()
     assert judge(session, folder).verdict is Verdict.VALID
 

@@ -104,17 +104,29 @@ def test_a_version_that_was_seen_and_never_made_is_named() -> None:
     lines = [txn(1, "create", data=metadata("OPEN")), txn(2, "set", version=1, data=metadata("OPEN"))]
     assert collect_ledgers(lines, CLOCK, watched((0, 1), (1, 2), (-1, 3))).damage == ()
     assert collect_ledgers(lines[:1], CLOCK, watched((0, 1), (1, 2), (2, 3))).damage == (
-        "ledgers: versions of metadata that were seen and are in no transaction: 2, "
-        "first version 1 of ledger 7",
+        "ledgers: versions of metadata that must have been there are in no transaction, "
+        "such as version 1 of ledger 7",
     )
 
 
 def test_a_delete_is_no_version_that_a_client_could_see() -> None:
     lines = [txn(1, "create", data=metadata("OPEN")), txn(2, "delete")]
     assert collect_ledgers(lines, CLOCK, watched((1, 9 * MS))).damage == (
-        "ledgers: versions of metadata that were seen and are in no transaction: 1, "
-        "first version 1 of ledger 7",
+        "ledgers: versions of metadata that must have been there are in no transaction, "
+        "such as version 1 of ledger 7",
     )
+
+
+def test_a_version_that_others_follow_and_no_transaction_made_is_named() -> None:
+    later = txn(4, "set", version=2, data=metadata("CLOSED", last_entry=4))
+    missing = (
+        "ledgers: versions of metadata that must have been there are in no transaction, "
+        "such as version {} of ledger 7"
+    )
+    assert collect_ledgers([LIVES[0], later], CLOCK, watched()).damage == (missing.format(1),)
+    assert collect_ledgers([later], CLOCK, watched()).damage == (missing.format(0),)
+    restored = [LIVES[0], LIVES[2], put_back(4, 1, 70 * MS), later | {"zxid": hex(5)}]
+    assert collect_ledgers(restored, CLOCK, watched()).damage == (missing.format(1),)
 
 
 def test_other_paths_are_passed_over() -> None:

@@ -14,6 +14,7 @@ from evidence.collect.crosscheck import (
     faults_missing,
     histories_cut,
     histories_missing,
+    starts_missing,
 )
 from evidence.collect.histories import SegmentFile
 
@@ -51,6 +52,16 @@ def test_every_fault_step_has_its_fault(plan: Row, faults: list[Row], said: list
     found = list(faults_missing(plan, faults))
     assert len(found) == len(said)
     assert all(text in one for one, text in zip(found, said, strict=True))
+
+
+def test_every_boot_of_a_bookie_has_its_start() -> None:
+    first, third = event(name="started"), event(name="answering", boot=3)
+    assert list(starts_missing([first, event(), event("writer")], ["b1"])) == []
+    assert list(starts_missing([first, third, event(boot=0)], ["b1", "b2"])) == [
+        "servers: the start of b1 boot 2 is not recorded",
+        "servers: the start of b1 boot 3 is not recorded",
+        "servers: the start of b2 boot 1 is not recorded",
+    ]
 
 
 def died(boot: int) -> Row:
