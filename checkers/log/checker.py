@@ -35,10 +35,7 @@ from protocol.errors import UsageError
 __all__ = ("Limits", "Log", "judge_log")
 
 _RESTS_ON = ("operations", "ledgers", "chains")
-_NEEDS = (
-    "whole evidence, a log of ledgers, an acknowledged append, a pass that showed an entry, "
-    "and final reads of the whole log"
-)
+_NEEDS = "whole evidence, a log of ledgers, a pass that showed an entry, and final reads of the whole log"
 
 
 def judge_log(given: Transactions, *, model: str = STRONGEST, limits: Limits | None = None) -> Judgement:
