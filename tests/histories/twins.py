@@ -329,10 +329,7 @@ def is_lower(row: Row) -> bool:
 
 
 def unsent(history: list[Fact], ledger: int, tellings: list[Row]) -> set[int]:
-    """Entries of which no client sent an add, under a LAC that was received before any recovery.
-
-    Of a ledger that was recovered the LACs of adds count only where they lie beyond the add.
-    """
+    """Entries that no client sent, under a LAC received before any recovery (of adds: beyond the add)."""
     if not complete_chain(history, ledger):
         return set()
     began = [row["earliest_ns"] for row in chain(history, ledger) if row["state"] == 2]

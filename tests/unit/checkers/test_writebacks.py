@@ -208,3 +208,9 @@ def test_a_bookie_that_recovers_has_answers_that_bp46_counts_and_no_link_carries
     empty = answered("b3", "b1", fencing(), ENOENTRY, at=9)
     judgement = told(recovered(5), empty, recovery(5, source="b3", fenced=(), found=(4, 5), denied=("b1",)))
     assert (judgement.seen["legal"], judgement.notes) == (1, ())
+
+
+def test_where_the_writers_end_may_be_missing_a_close_is_excused_too_easily_to_be_valid():
+    damaged = {"damage": ("servers: torn",)}
+    assert told(recovered(), recovery(4), **damaged).verdict is Verdict.UNKNOWN
+    assert found(recovered(), recovery(4, denied=("b1",)), **damaged) == [("ended_too_soon", 5, 5)]
