@@ -114,12 +114,6 @@ def life_name(run: RunFacts, life: int) -> str:
     return f"{run.bookie_name(bookie_of(life))} boot {life & (2**_BOOT_BITS - 1)}"
 
 
-def outlasted(boot: Boot, run: RunFacts) -> bool:
-    """Whether no fault of its bookie, and no unclean end, may have taken what a boot had acknowledged."""
-    faults = (effects_of(fault["kind"]).loses for fault in injected(run) if boot.bookie in hit(fault, run))
-    return boot.least_loss is not None and boot.least_loss > max((Loses.MEMORY, *faults))
-
-
 @dataclass(frozen=True)
 class Health:
     """The state of a run's servers over one stretch of time (ns)."""
@@ -157,7 +151,7 @@ class Health:
         return None
 
     def lossy(self) -> dict[int, str]:
-        """Bookies that may have lost what they had acknowledged by then -> why."""
+        """Bookies that may have lost what they had by then -> why."""
         found = {
             bookie: f"what {self.run.bookie_name(bookie)}'s disk holds was changed by {change.by}"
             for change in reversed(alterations(self.run))

@@ -153,26 +153,6 @@ def test_a_bookie_whose_files_an_operator_worked_on_may_have_lost_state():
     assert "what b2's disk holds was changed by an operator's rebuild_index" in judgement.notes[0]
 
 
-def of_power(*bookies):
-    times = {"planned_ns": 18, "injected_ns": 19, "confirmed_ns": 21, "healed_ns": 35}
-    return tuple(fault(bookie, "power_loss", f"b{bookie}", **times) for bookie in bookies)
-
-
-@pytest.mark.parametrize(
-    ("least_loss", "faults", "stuck"),
-    [
-        (Loses.MEMORY, (), False),
-        (Loses.UNSYNCED, (), True),
-        (Loses.UNSYNCED, of_power(1, 2), False),
-        (Loses.STORED, of_power(1, 2), True),
-    ],
-)
-def test_an_end_that_takes_nothing_acknowledged_leaves_a_bookie_with_its_state(least_loss, faults, stuck):
-    run = {"least_loss": dict.fromkeys(BOOKIES, least_loss), "faults": faults}
-    judgement = availability(OPEN, refused(), servers=once_killed(1, 2), **run)
-    assert [finding.kind for finding in judgement.findings] == ["stuck"] * stuck
-
-
 class Read(tuple):
     """Rows that count how often they are iterated over."""
 
