@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from cluster.servers.client import Client, Reply, await_reply
 from evidence.codes import Outcome
 from plans.grammar.steps import LedgerShape
-from protocol.errors import NotReadyError
+from protocol.errors import ClientError, NotReadyError
 
 
 class Result(BaseModel):
@@ -122,7 +122,13 @@ class Commands:
 
     def _ask(self, kind: type[R], do: str, **parameters: object) -> R:
         given = {key: value for key, value in parameters.items() if value is not None}
-        return kind.model_validate(self._wait(self._client.submit(do, **given), do))
+        result = kind.model_validate(self._wait(self._client.submit(do, **given), do))
+        if result.error == "BadRequest" and result.message.startswith("unknown command"):
+            raise ClientError(
+                f"{self._client.name}: {result.message}",
+                remedy="the client was built from older sources: run scripts/setup",
+            )
+        return result
 
     def hello(self) -> Result:
         """Whether the client answers."""

@@ -11,7 +11,7 @@ import pytest
 from cluster.commands import Commands, within
 from evidence.codes import Outcome
 from plans.grammar.steps import LedgerShape
-from protocol.errors import NotReadyError, UnplannedDeathError
+from protocol.errors import ClientError, NotReadyError, UnplannedDeathError
 
 FENCED = {"ok": False, "outcome": "fail", "error": "LedgerFenced", "code": -101, "message": "no"}
 
@@ -57,6 +57,18 @@ def test_a_refused_command_says_why() -> None:
     assert (added.acked, added.unknown, added.outcome) == (3, 0, Outcome.FAIL)
     assert added.refusal == "LedgerFenced (-101)"
     assert not added.goes_on
+
+
+def test_a_client_without_a_command_is_no_client_that_refuses() -> None:
+    reply = {
+        "ok": False,
+        "outcome": "fail",
+        "error": "BadRequest",
+        "message": 'unknown command "lac", known are',
+    }
+    with pytest.raises(ClientError, match="writer: unknown command") as raised:
+        commands(reply, []).lac("h")
+    assert raised.value.remedy == "the client was built from older sources: run scripts/setup"
 
 
 def test_a_wait_for_acknowledgements_that_is_over_is_no_timeout_of_bookkeepers() -> None:
