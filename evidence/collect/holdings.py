@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -91,17 +91,14 @@ class _Disk:
         return [one.places for one in self.records]
 
     @property
-    def _known(self) -> set[int]:
-        return {ledger for one in self.ledgers for ledger in one.known}
-
-    @property
-    def _keyed(self) -> set[int]:
-        return {ledger for one in self.records for ledger in one.keyed}
+    def _kept(self) -> set[int]:
+        """The ledgers that the next boot knows."""
+        return {*chain(*(one.known for one in self.ledgers), *(one.keyed for one in self.records))}
 
     def served(self, places: list[Places]) -> Places:
         """Those whose ledger the next boot knows, each once, ascending."""
         rows = _distinct(places)
-        return rows[np.isin(rows[:, 0], [*self._known | self._keyed])]
+        return rows[np.isin(rows[:, 0], [*self._kept])]
 
     def told(self) -> DiskDetail:
         """The event's detail: numbers of entries, and the ledgers of each kind as ranges."""
@@ -110,11 +107,11 @@ class _Disk:
         return {
             "index_entries": len(index),
             "journal_entries": len(journal),
-            "ledgers": ranges(self._known),
+            "ledgers": ranges(ledger for one in self.ledgers for ledger in one.known),
             "fenced": ranges(ledger for one in self.ledgers for ledger in one.fenced),
             "limbo": ranges(ledger for one in self.ledgers for ledger in one.limbo),
             "fences_in_journal": ranges(ledger for one in self.records for ledger in one.fenced),
-            "without_key": ranges(ledgers - self._known - self._keyed),
+            "without_key": ranges(ledgers - self._kept),
             "torn_bytes": sum(one.torn for one in self.records),
         }
 
