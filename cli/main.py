@@ -68,6 +68,9 @@ def main() -> NoReturn:
     for number in _INTERRUPTS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # which background jobs of a shell inherit
             signal.signal(number, _interrupt)
+    # Images of Python set it: each of our processes would then compile all libraries again, for two seconds.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     code = _run()
     for number in _INTERRUPTS:
         signal.signal(number, signal.SIG_DFL)  # all work is done: end without a traceback from now on

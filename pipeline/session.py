@@ -18,7 +18,7 @@ from contextlib import suppress
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from evidence.collected import CHECKOUT
 from pipeline import worker
@@ -134,9 +134,7 @@ class Session:
                 self._jvm.kill()
             self._warming.join()
         if self._context is not None:
-            # A JVM that died cannot shut down gracefully; its process is ended below.
-            with suppress(Exception):
-                self._context.stop()
+            _stop(self._context)
         if self._jvm is not None:
             _forget(self._context)
             self._jvm.close(self._stop_timeout_s)
@@ -237,6 +235,16 @@ def _remove_leftovers(folder: Path) -> None:
         owner = left.name.removeprefix(_SCRATCH)
         if owner.isdigit() and (int(owner) == os.getpid() or not Path(f"/proc/{owner}").exists()):
             shutil.rmtree(left, ignore_errors=True)
+
+
+def _stop(context: SparkContext) -> None:
+    """Stop Spark; ``SparkContext.stop`` would wait a second for a connection that ends with the JVM."""
+    with suppress(Exception):  # a JVM that died cannot shut down gracefully; its owner ends its process
+        context._jsc.stop()
+    context._jsc = None
+    accumulators: Any = context._accumulatorServer
+    accumulators.handle_error = lambda *_: None  # the end of that connection
+    threading.Thread(target=accumulators.shutdown, daemon=True).start()
 
 
 def _forget(ours: SparkContext | None) -> None:

@@ -64,15 +64,15 @@ Opener = Callable[[RunSpec, Archives], AbstractContextManager[Cluster]]
 
 def archive_path(version: str, role: str) -> Path | None:
     """Where an archive belongs; None for the client while its jar is not built."""
-    base = _base(version)
+    path = _path(version, role)
     if role != CLIENT:
-        return base.with_name(f"{base.stem}-{role}.jsa")
+        return path
     try:
         stat = artifacts.client_jar().stat()
     except PrerequisiteError:
         return None
     jar = hashlib.sha256(f"{stat.st_size} {stat.st_mtime_ns}".encode()).hexdigest()[:8]
-    return base.with_name(f"{base.stem}-{role}-{jar}.jsa")
+    return path.with_stem(f"{path.stem}-{jar}")
 
 
 def missing(version: str) -> list[str]:
@@ -89,7 +89,7 @@ def keep(version: str, role: str, made: Path) -> None:
     path = archive_path(version, role)
     if path is None or not made.is_file():
         return
-    former = [] if role != CLIENT else list(path.parent.glob(f"{_base(version).stem}-{role}-*.jsa"))
+    former = [] if role != CLIENT else list(path.parent.glob(f"{_path(version, role).stem}-*.jsa"))
     made.chmod(0o644)
     made.replace(path)
     for old in former:
@@ -115,7 +115,7 @@ def train_missing(version: str, opened: Opener) -> bool:
 @contextmanager
 def _training_turn(version: str) -> Iterator[Path | None]:
     """The archives' folder while no other process trains this release, None while one does."""
-    folder = _base(version).parent
+    folder = _path(version, CLIENT).parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = os.open(folder / f"{version}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -170,5 +170,5 @@ def _exercise(client: Client) -> None:
 
 
 @cache
-def _base(version: str) -> Path:
-    return artifacts.class_data_archive(version)
+def _path(version: str, role: str) -> Path:
+    return artifacts.class_data_archive(version, role)

@@ -135,8 +135,8 @@ def proxy_binary() -> Path:
     return _built(CHECKOUT / "proxy" / "bin" / "fencepost-proxy", "the proxy")
 
 
-def class_data_archive(version: str = DEFAULT_VERSION) -> Path:
-    """Where the class-data archive of this Java and this release belongs; the file may not exist.
+def class_data_archive(version: str, role: str) -> Path:
+    """Where the class-data archive of a role for this Java and this release belongs; the file may not exist.
 
     The name changes with the JVM and with the jars, because a JVM refuses another's archive.
     """
@@ -144,7 +144,7 @@ def class_data_archive(version: str = DEFAULT_VERSION) -> Path:
     command = java()
     identity = f"{command}\n{about(command)}\n{artifacts.class_path}\n{artifacts.lock.read_text()}"
     digest = hashlib.sha256(identity.encode()).hexdigest()[:12]
-    return cache_root() / "class-data" / f"bookkeeper-{version}-{digest}.jsa"
+    return cache_root() / "class-data" / f"bookkeeper-{version}-{digest}-{role}.jsa"
 
 
 def _fetch(version: str, folder: Path) -> None:

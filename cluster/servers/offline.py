@@ -13,6 +13,7 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from cluster.processes import runner
 from cluster.releases import artifacts
 from evidence.folder import RunFolder, read_json
 from evidence.shapes import Transaction
@@ -26,6 +27,7 @@ FILES = "version-2"
 """ZooKeeper's own folder below its data folder."""
 _LIVES, _NEXT = "lives", "next"
 _TIMEOUT_S = 600
+_PLAIN_LOG = "org.apache.logging.log4j.simple.SimpleLoggerContextFactory"
 
 
 def transactions(folder: RunFolder) -> None:
@@ -109,10 +111,13 @@ def _beginning(server: Path, life: int) -> Path:
 
 def _run(version: str, main: str, arguments: Sequence[object]) -> subprocess.CompletedProcess[str]:
     jars = [artifacts.class_path(version).class_path, str(artifacts.client_jar())]
+    archive = artifacts.class_data_archive(version, runner.ZOOKEEPER)  # fits: its jars come first here too
     return subprocess.run(
         [
             str(java()),
             *("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xmx256m"),
+            *([f"-XX:SharedArchiveFile={archive}"] if archive.is_file() else []),
+            f"-Dlog4j2.loggerContextFactory={_PLAIN_LOG}",  # half of the start would be log4j's
             *("-cp", os.pathsep.join(jars), main, *map(str, arguments)),
         ],
         capture_output=True,

@@ -144,7 +144,7 @@ def test_the_archive_changes_with_the_jvm(
         install(tmp_path / release, f'JAVA_VERSION="{release}"\nMODULES="{ALL}"\n')
         monkeypatch.setenv("JAVA_HOME", str(tmp_path / release))
         java.java.cache_clear()
-        names.add(artifacts.class_data_archive(FOREIGN))
+        names.add(artifacts.class_data_archive(FOREIGN, "bookie"))
     java.java.cache_clear()
     assert len(names) == 2
     assert {path.parent for path in names} == {cache / "class-data"}

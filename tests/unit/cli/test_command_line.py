@@ -11,14 +11,14 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def fencepost(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+def fencepost(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
     script = "from cli.main import main; main()"
     return subprocess.run(
         [sys.executable, "-c", script, *arguments],
         capture_output=True,
         text=True,
         cwd=cwd,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(Path.home())},
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(Path.home()), **environment},
         timeout=60,
     )
 
@@ -29,6 +29,14 @@ def test_an_unknown_scenario_names_the_nearest() -> None:
     assert "did you mean `bp46/truncation`?" in done.stderr
     assert "list scenarios` prints all names" in done.stderr
     assert len(done.stderr) < 300
+
+
+def test_compiled_code_is_kept_although_an_image_of_python_says_otherwise(tmp_path: Path) -> None:
+    """Else each process of a run compiles all libraries again, which takes two seconds."""
+    cached = tmp_path / "compiled"
+    done = fencepost("list", "modes", PYTHONDONTWRITEBYTECODE="1", PYTHONPYCACHEPREFIX=str(cached))
+    assert done.returncode == 0
+    assert list(cached.rglob("modes.*.pyc"))
 
 
 def test_a_folder_of_scenarios_is_named_as_one() -> None:
