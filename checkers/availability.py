@@ -28,7 +28,7 @@ from checkers.facts.boots import Health, by_lives, life_of
 from checkers.facts.ledgers import OPENED, PASS_TIMES, REFUSED, RELEASED, Pass, histories, passes
 from checkers.facts.parts import delivered, entries_of, final
 from checkers.facts.versions import Version, lasting_duties
-from checkers.facts.wording import counted, entries_text, listed, some_notes
+from checkers.facts.wording import entries_text, listed, some_notes
 from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.judging.found import Found, capped, set_rows, span_rows
 from checkers.sets.marks import Marks
@@ -36,6 +36,7 @@ from checkers.sets.spans import Bools, Ints, Spans, ints
 from evidence.codes import NEVER, ErrorCode, Holding, Kind, Outcome
 from evidence.collect.logs import KEY_REFUSED
 from evidence.findings import Finding, Judgement, Verdict
+from protocol.wording import counted
 
 _RESTS_ON = ("operations", "census", "ledgers", "servers", "faults")
 _DENIED = (ErrorCode.NO_SUCH_ENTRY, ErrorCode.NO_SUCH_LEDGER)

@@ -27,12 +27,13 @@ from checkers.facts.promises import (
     promises_found,
 )
 from checkers.facts.versions import Version
-from checkers.facts.wording import counted, entries_text, operation_text
+from checkers.facts.wording import entries_text, operation_text
 from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, by_ledger, value_at
 from checkers.judging.found import Found, capped, ledger_rows, set_rows
 from checkers.sets.spans import LAST_ENTRY, Ints, Spans
 from evidence.codes import NEVER, Flag, Kind, Outcome
 from evidence.findings import Finding, Judgement, Verdict
+from protocol.wording import counted
 
 _HANDLE = ("ledger", "client", "handle")
 _FIRST = {"seq": "min", "completed_ns": "min"}

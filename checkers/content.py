@@ -14,13 +14,14 @@ from checkers.facts.alterations import of_one_life
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import PASS_TIMES, histories, passes
 from checkers.facts.parts import acked, delivered, entries_of, identified, proven, signed, written
-from checkers.facts.wording import counted, entries_text
+from checkers.facts.wording import entries_text
 from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.judging.found import Found, capped, ledger_rows, mark_rows, set_rows
 from checkers.sets.marks import Marks, unmarked
 from checkers.sets.spans import Spans
 from evidence.codes import Holding, Kind, Proof
 from evidence.findings import Finding, Judgement, Verdict
+from protocol.wording import counted
 
 _BAD = {
     "damaged": (Proof.DAMAGED, "the payload's checksum is not that of its bytes", "damaged"),

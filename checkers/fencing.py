@@ -26,7 +26,7 @@ from checkers.facts.boots import bookie_of, boots_of, life_name
 from checkers.facts.ledgers import RELEASED, histories
 from checkers.facts.parts import acked, flagged
 from checkers.facts.wire import is_sure, lives, proven_answers
-from checkers.facts.wording import counted, entries_text, operation_text, some_notes
+from checkers.facts.wording import entries_text, operation_text, some_notes
 from checkers.judging.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
 from checkers.judging.found import Found, Row, first_rows, kept, span_rows
 from checkers.sets.spans import LAST_ENTRY, Ints, Spans
@@ -42,6 +42,7 @@ from evidence.codes import (
     Status,
 )
 from evidence.findings import Finding, Judgement, Verdict
+from protocol.wording import counted
 
 _AFTER, _TAKEN = "added_after_close", "accepted_when_fenced"
 _DENIED = {f"took after {status.name}": status for status in EXPLICIT_NEGATIVES}

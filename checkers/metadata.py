@@ -16,11 +16,11 @@ from itertools import pairwise
 from checkers.facts.alterations import lives_hidden, put_back_notes
 from checkers.facts.ledgers import histories
 from checkers.facts.versions import Version
-from checkers.facts.wording import counted
 from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.judging.found import Found, capped
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.metadata import LedgerMetadata, illegal_move, malformed
+from protocol.wording import counted
 
 
 class Metadata:

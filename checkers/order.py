@@ -19,13 +19,14 @@ import pyarrow as pa
 from checkers.facts.alterations import lives_hidden, of_one_life
 from checkers.facts.ledgers import histories
 from checkers.facts.parts import acked, flagged, of_plan
-from checkers.facts.wording import counted, entries_text, operation_text
+from checkers.facts.wording import entries_text, operation_text
 from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.judging.found import Found, capped, ledger_rows, set_rows, span_rows
 from checkers.sets.ordering import changes
 from checkers.sets.spans import Spans
 from evidence.codes import Flag, Kind, Outcome
 from evidence.findings import Finding, Judgement, Verdict
+from protocol.wording import counted
 
 _SAID = {
     "added_out_of_order": "adds were acknowledged under other ids than were due",

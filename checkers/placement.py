@@ -15,12 +15,13 @@ from typing import NamedTuple
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import histories
 from checkers.facts.versions import Version
-from checkers.facts.wording import counted, entries_text, listed, some_notes
+from checkers.facts.wording import entries_text, listed, some_notes
 from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.judging.found import Found, capped
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.addresses import name_of_id
 from protocol.quorums import Quorums
+from protocol.wording import counted
 
 Names = tuple[str, ...]
 

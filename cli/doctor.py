@@ -20,11 +20,11 @@ from harness.verbs import typed
 )
 def command(bookie_conf: Path | None, version: str | None) -> int:
     """Check this machine (JDK, memory, disk, addresses and more), and with --bookie-conf a configuration."""
-    from checkers.facts.wording import counted
     from cluster.advice import configuration_warnings
     from cluster.doctor import checks
     from cluster.releases.versions import DEFAULT_VERSION
     from harness.request import properties_of
+    from protocol.wording import counted
 
     if version is not None and bookie_conf is None:
         raise click.UsageError("--bookkeeper goes with --bookie-conf, which it is compared with")

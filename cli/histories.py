@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from checkers.facts.wording import counted, listed
+from checkers.facts.wording import listed
 from checkers.histories.adding import LINEARIZABLE, SET, judge_set
 from checkers.histories.offsets import LOG, judge_offsets
 from checkers.log.checker import judge_log
@@ -21,6 +21,7 @@ from evidence.exchange.operations import read_operations
 from evidence.findings import Judgement, Verdict
 from protocol.errors import UsageError
 from protocol.exit_codes import ExitCode
+from protocol.wording import counted
 
 _CODES = {Verdict.VALID: ExitCode.AS_EXPECTED, Verdict.ANOMALY: ExitCode.ANOMALY}
 

@@ -13,7 +13,6 @@ from textwrap import wrap
 
 from pydantic import ValidationError
 
-from checkers.facts.wording import counted
 from cluster.backends import backend
 from cluster.doctor import checks
 from cluster.releases import artifacts
@@ -34,6 +33,7 @@ from plans.versions import within
 from protocol.addresses import autorecovery_names
 from protocol.errors import IncapableError, PrerequisiteError, UsageError
 from protocol.modes import MODES
+from protocol.wording import counted
 from reports.seeded import announced
 
 _SEED_LIMIT = 2**31

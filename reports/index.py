@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from checkers.facts.wording import counted
 from evidence.findings import Judgement, RunVerdict, Verdict, read_verdict
 from evidence.folder import RunFolder, every_run, modes_of, write_text
 from evidence.seeding import modified_text
 from evidence.shapes import ModeTree, RunTree
 from protocol.errors import EvidenceError
+from protocol.wording import counted
 from reports.document import document
 from reports.page.stored import compared_modes
 from reports.page.writing import NAME as PAGE

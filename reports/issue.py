@@ -9,13 +9,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from checkers.facts.wording import counted
 from evidence.findings import Finding, read_verdict
 from evidence.folder import FoundRun, every_mode
 from evidence.recorders import read_lines
 from evidence.shapes import RunTree, Settings, StepLine
 from protocol.errors import EvidenceError
 from protocol.modes import MODES
+from protocol.wording import counted
 from reports.document import render
 from reports.explain.moments import format_moments
 from reports.page.proof import Proof, proof_of

@@ -12,8 +12,8 @@ from typing import Any
 
 import pandas as pd
 
-from checkers.facts.wording import counted
 from pipeline.trends import LOSSES, LeftOut, Trend
+from protocol.wording import counted
 
 _SHOWN = 3
 """Paths that are named for one reason; JSON has them all."""

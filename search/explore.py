@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-from checkers.facts.wording import counted
 from evidence.findings import Verdict
 from harness.preparing import Prepared, prepared
 from harness.request import RunRequest
@@ -26,6 +25,7 @@ from plans.reading.document import Tree
 from protocol.errors import EvidenceError, FencepostError
 from protocol.exit_codes import ExitCode
 from protocol.modes import MODES
+from protocol.wording import counted
 from search.coverage import Coverage, coverage_tables, exercised
 from search.running import ERROR, Ended, Runner, running
 from search.status import Status, duration, print_json

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from itertools import repeat
 from pathlib import Path
 
-from checkers.facts.wording import counted
 from evidence.folder import DEFAULT_BACKEND, FoundRun, RunFolder
 from evidence.recorders import read_lines
 from evidence.shapes import Conf
@@ -21,6 +20,7 @@ from plans.models import Plan
 from plans.resolve import from_json
 from protocol.errors import FencepostError, Interrupted, UsageError
 from protocol.exit_codes import ExitCode
+from protocol.wording import counted
 from reports.seeded import announced
 from reports.series import CONFIDENCE, interval, percent
 from search.running import ERROR, Ended, running, stored_kinds, stored_ledgers

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
 
-from checkers.facts.wording import counted
 from checkers.judging.verdict import severity
 from evidence.folder import remove_run
 from harness.vocabulary import words
@@ -28,6 +27,7 @@ from plans.shrinking.units import placed
 from protocol.errors import FencepostError, PlanError, UsageError
 from protocol.exit_codes import ExitCode
 from protocol.modes import MODES
+from protocol.wording import counted
 from reports.seeded import announced
 from search.replay import Again, find_again, rate
 from search.running import ERROR, NEVER_QUIET, Ended, Runner, running

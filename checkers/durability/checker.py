@@ -40,12 +40,13 @@ from checkers.facts.promises import (
     promises_found,
 )
 from checkers.facts.versions import DELETED, duties
-from checkers.facts.wording import counted, entries_text, listed
+from checkers.facts.wording import entries_text, listed
 from checkers.judging.contract import EVERY_LEDGER, Batch, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
 from checkers.judging.found import Found, kept, set_rows, span_rows
 from checkers.sets.spans import Spans, ints
 from evidence.codes import Holding
 from evidence.findings import Finding, Judgement, Verdict
+from protocol.wording import counted
 
 _RESTS_ON = ("operations", "census", "ledgers")
 _LOST = ("truncated", "absent")

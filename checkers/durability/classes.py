@@ -31,11 +31,12 @@ from checkers.facts.disks import copied_disks
 from checkers.facts.ledgers import histories
 from checkers.facts.versions import Version, duties, gathered
 from checkers.facts.wire import answers, denies, rule_text
-from checkers.facts.wording import counted, entries_text
+from checkers.facts.wording import entries_text
 from checkers.judging.contract import Batch, Event, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.sets.spans import Bools, Ints, Spans
 from evidence.codes import NEVER, FrameFlag, Message, Status
 from protocol.faults import Loses
+from protocol.wording import counted
 
 FORGED, UNEXPLAINED, EXPLAINED, UNDETERMINED = "forged", "unexplained", "explained", "undetermined"
 PUT_BACK = "put_back"

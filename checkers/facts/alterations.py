@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from checkers.facts.histories import Histories
 from checkers.facts.versions import DELETED, Version
-from checkers.facts.wording import counted
 from checkers.judging.contract import RunFacts
 from checkers.judging.found import Row
 from checkers.sets.spans import Spans
@@ -25,6 +24,7 @@ from evidence.schemas import FaultRow
 from protocol.addresses import ADMIN
 from protocol.faults import PUTS_BACK, Loses, effects_of
 from protocol.shell import COMMANDS
+from protocol.wording import counted
 
 
 class Alteration(NamedTuple):

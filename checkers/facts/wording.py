@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from protocol.wording import counted
+
 _NOTES = 20
 
 
 def entries_text(first: int, last: int) -> str:
     """``entry 3`` or ``entries 3..9``."""
     return f"entry {first}" if first == last else f"entries {first}..{last}"
-
-
-def counted(number: int, singular: str, plural: str = "") -> str:
-    """``1 entry``, ``41,200 entries``."""
-    word = singular if number == 1 else plural or f"{singular}s"
-    return f"{number:,} {word}"
 
 
 def listed(names: Iterable[str]) -> str:

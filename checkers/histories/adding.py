@@ -14,12 +14,12 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from checkers.facts.wording import counted
 from checkers.judging.found import capped
 from evidence.codes import NEVER, Outcome
 from evidence.exchange.operations import Operation, hashable, text_of
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.errors import EvidenceError
+from protocol.wording import counted
 
 SET, LINEARIZABLE = "set", "linearizable-set"
 KINDS = ("lost", "stale", "duplicated", "unexpected", "failed-read")

@@ -14,7 +14,6 @@ import numpy as np
 
 from checkers.facts.alterations import fault_text
 from checkers.facts.parts import final
-from checkers.facts.wording import counted
 from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.judging.found import Found
 from evidence.codes import NEVER, Holding, Kind, Outcome
@@ -22,6 +21,7 @@ from evidence.findings import Judgement, Verdict
 from evidence.schemas import FaultRow
 from protocol.addresses import OBSERVER, PROXY
 from protocol.faults import UNPLANNED
+from protocol.wording import counted
 
 _ANSWERED = "answered_in_census_"
 

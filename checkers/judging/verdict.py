@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from checkers.facts.wording import counted
 from checkers.judging.contract import RunFacts
 from evidence.findings import Judgement, RunVerdict, Verdict
+from protocol.wording import counted
 
 EVIDENCE, DURABILITY = "evidence", "durability"
 SAFETY = (

@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 from checkers.facts.ledgers import histories, operations_fact
 from checkers.facts.parts import acked, identified, told_lac
 from checkers.facts.wire import LOGGED, answers
-from checkers.facts.wording import counted, entries_text, operation_text
+from checkers.facts.wording import entries_text, operation_text
 from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, by_ledger, value_at
 from checkers.judging.found import Found, Row, first_rows, kept, span_rows
 from checkers.sets.ordering import changes
@@ -35,6 +35,7 @@ from checkers.sets.spans import Ints, Spans, ints
 from evidence.codes import NEVER, Kind, Message, Outcome, Status
 from evidence.findings import Finding
 from protocol.metadata import LedgerState
+from protocol.wording import counted
 
 TABLES = ("operations", "ledgers", "frames")
 TOO_SOON, UNACKED = "acked_too_soon", "covers_unacked"

@@ -36,7 +36,7 @@ from checkers.facts.ledgers import HIGHEST_LAC, histories, operations_fact
 from checkers.facts.parts import TELLING, acked, entries_of, identified, told_lac
 from checkers.facts.versions import Version, duties
 from checkers.facts.wire import UNPROVEN, proven_answers_about_entries, requests
-from checkers.facts.wording import counted, entries_text, listed, operation_text
+from checkers.facts.wording import entries_text, listed, operation_text
 from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
 from checkers.judging.found import Found, Row, capped, first_rows, kept, ledger_rows, set_rows
 from checkers.lac.acks import (
@@ -57,6 +57,7 @@ from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans, ints
 from evidence.codes import NEVER, FrameFlag, Kind, Message, Outcome, Status
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.addresses import name_of_id
+from protocol.wording import counted
 
 _TOLD = ("operations", "ledgers")
 """What all but two kinds rest on: the wire log, where it lacks something, makes them no worse."""

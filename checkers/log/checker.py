@@ -17,7 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from checkers.facts.wording import counted, listed
+from checkers.facts.wording import listed
 from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.judging.found import Found, capped, whole_rows
 from checkers.log.cycles import Limits, Result, find_cycles
@@ -31,6 +31,7 @@ from evidence.exchange.chains import NEEDED, chain_transactions, of_chains
 from evidence.exchange.transactions import Micro, Transactions
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.errors import UsageError
+from protocol.wording import counted
 
 __all__ = ("Limits", "Log", "judge_log")
 

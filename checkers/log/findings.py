@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from checkers.facts.wording import counted, operation_text
+from checkers.facts.wording import operation_text
 from checkers.log.cycles import Found, Result
 from checkers.log.edges import Edge
 from checkers.log.versions import Versions
@@ -18,6 +18,7 @@ from checkers.log.witness import Cycle, Step
 from evidence.codes import Outcome
 from evidence.exchange.transactions import Ints, Micro, Transactions
 from evidence.findings import Finding
+from protocol.wording import counted
 
 PROPERTY = "log"
 _SHOWN_MICROS, _SHOWN_ELEMENTS, _SHOWN_STEPS = 6, 8, 20

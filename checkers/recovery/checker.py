@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from checkers.facts.ledgers import histories
 from checkers.facts.wire import LOGGED
-from checkers.facts.wording import counted, entries_text, listed
+from checkers.facts.wording import entries_text, listed
 from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.judging.found import BOOKIE_WORDS, Found, Row, bookies_in, capped
 from checkers.recovery.closes import Close, Ensemble, closes_by_recovery
@@ -27,6 +27,7 @@ from checkers.sets.spans import ints
 from evidence.codes import NEVER
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.addresses import MAX_BOOKIES
+from protocol.wording import counted
 
 _WROTE_BACK_UNREAD = "wrote_back_unread"
 _LACKING = (Assessment.NOT_WRITTEN_BACK, Assessment.NOT_READ)

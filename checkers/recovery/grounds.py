@@ -19,7 +19,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from checkers.facts.histories import Histories
-from checkers.facts.wording import counted, listed
+from checkers.facts.wording import listed
 from checkers.judging.contract import RunFacts
 from checkers.judging.found import Found, Row
 from checkers.recovery.closes import Close
@@ -28,6 +28,7 @@ from checkers.recovery.writers import Writers
 from evidence.codes import EXPLICIT_NEGATIVES, Status
 from protocol.addresses import MAX_BOOKIES
 from protocol.quorums import Quorums
+from protocol.wording import counted
 
 
 class Assessment(StrEnum):

@@ -21,7 +21,7 @@ from checkers.facts.boots import Health, boots_of
 from checkers.facts.ledgers import PASS_TIMES, RELEASED, Pass, highest_of, histories, passes
 from checkers.facts.parts import of_plan, told_lac
 from checkers.facts.versions import Version, in_force
-from checkers.facts.wording import counted, entries_text, listed, some_notes
+from checkers.facts.wording import entries_text, listed, some_notes
 from checkers.judging.contract import Batch, Columns, LedgerFact, LedgerFacts, RunFacts
 from checkers.judging.found import Found, capped, set_rows
 from checkers.replicas.copies import Move, Short, Shown, copies, due_entries, moves, shorts
@@ -29,6 +29,7 @@ from checkers.replicas.marks import absences, failed_tries, not_marked, promised
 from checkers.replicas.repair import Repair
 from checkers.sets.spans import Spans
 from evidence.findings import Finding, Judgement, Verdict
+from protocol.wording import counted
 
 _RESTS_ON = ("operations", "census", "ledgers", "servers", "faults")
 _KINDS = (

@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from checkers.facts.ledgers import histories
-from checkers.facts.wording import counted
 from checkers.judging.contract import Batch, Event, LedgerFact, LedgerFacts, RunFacts
 from checkers.judging.found import Found, capped
 from checkers.servers.evidence import LOG_READ, LoggedBoot, first_answers, logged_boots
 from checkers.servers.rules import RULES, Broken
 from evidence.findings import Finding, Judgement, Verdict
+from protocol.wording import counted
 
 _UP = ("listening", "registered", "answering")
 _RESTS_ON = ("servers", "ledgers", "faults")

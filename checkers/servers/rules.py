@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from checkers.facts.wording import counted
 from checkers.servers.evidence import DIRTY, LoggedBoot
 from evidence.codes import NEVER
+from protocol.wording import counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkers.facts.wording import counted
 from evidence.folder import write_text
 from harness.campaigns.listing import shard, units_of
 from harness.campaigns.matrix import measured
@@ -26,6 +25,7 @@ from harness.experiments.experiment import Experiment, Outcome, Status
 from harness.experiments.store import begin, carry_out, nights, prune, unfinished
 from harness.narrator import Narrator
 from plans.campaign import Campaign
+from protocol.wording import counted
 
 _STYLES = {Status.AS_EXPECTED: "green", Status.IMPOSSIBLE: "yellow"}
 SUMMARY, JUNIT = "summary.md", "junit.xml"

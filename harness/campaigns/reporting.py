@@ -13,13 +13,13 @@ from statistics import median
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from checkers.facts.wording import counted
 from harness.campaigns.matrix import Measured, heat_map
 from harness.campaigns.matrix import table as matrix_table
 from harness.experiments.experiment import Experiment, Outcome, Status, counts
 from harness.experiments.store import RUNS
 from plans.campaign import Campaign
 from protocol.exit_codes import ExitCode
+from protocol.wording import counted
 from reports import marks
 from reports.document import document
 from reports.page.writing import NAME as REPORT

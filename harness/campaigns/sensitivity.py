@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from checkers.facts.wording import counted
 from evidence.folder import write_text
 from harness.campaigns.reporting import link
 from harness.experiments.experiment import Experiment, Outcome, Status
@@ -21,6 +20,7 @@ from plans.defects import Defect, defects
 from plans.versions import within
 from protocol.errors import UsageError
 from protocol.exit_codes import ExitCode
+from protocol.wording import counted
 from reports import marks
 from reports.document import document
 

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
 
-from checkers.facts.wording import counted
 from cluster.backends import backend
 from cluster.configuration import RACK_SCRIPT, rack_script, rack_settings
 from cluster.interface import Cluster, Exit
@@ -40,6 +39,7 @@ from plans.resolve import ResolvedPlan
 from protocol.errors import LinkError, UnplannedDeathError
 from protocol.faults import UNPLANNED
 from protocol.modes import MODES
+from protocol.wording import counted
 from reports.text import busy_text
 
 

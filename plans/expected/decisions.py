@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from plans.expected.expectations import Decides, Expectation, Measures
 from plans.grammar.rounds import in_rounds
+from protocol.wording import counted
 
 NOTHING = "nothing that was recorded"
 
@@ -99,11 +100,10 @@ def decided(entry: Decides, decisions: Sequence[Decision], rounds: int) -> Decid
 
 def agreed(rows: Sequence[Decided]) -> str:
     """One sentence for a table in which every decision was as expected."""
-    noun = "decision" if len(rows) == 1 else "decisions"
     differing = sum(bool(row.difference) for row in rows)
     other = f", {differing} of them not as the document says" if differing else ""
     often = f", in each of {rows[0].of} rounds" if rows[0].of > 1 else ""
-    return f"as expected: {len(rows)} {noun}{often}{other}"
+    return f"as expected: {counted(len(rows), 'decision')}{often}{other}"
 
 
 def stated(entry: Decides) -> str:

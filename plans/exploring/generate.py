@@ -20,6 +20,7 @@ from plans.exploring.workload import LOAD, Work, draw_work, quiet_ledgers
 from plans.grammar.names import EACH, bookie_names
 from plans.reading.document import Tree
 from protocol.quorums import Quorums
+from protocol.wording import counted
 
 _MOST_ENTRIES = 2_000_000
 _COLLECTING_MS = 2000
@@ -154,8 +155,7 @@ def _about(
     profile: Profile, origin: str, quorums: Quorums, cluster: Tree, work: Work, mode: str, limit: Limit
 ) -> str:
     shape = f"E{quorums.ensemble} WQ{quorums.write} AQ{quorums.ack} on {cluster['bookies']} bookies"
-    most = f"{limit.most} bookie{'' if limit.most == 1 else 's'}"
     return (
         f"Drawn from the profile {profile.name} by {origin}: {shape}, mode {mode}, load {work.name}. "
-        f"At most {most} may have lost copies at a time."
+        f"At most {counted(limit.most, 'bookie')} may have lost copies at a time."
     )

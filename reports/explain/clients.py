@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from checkers.facts.wording import counted, entries_text
+from checkers.facts.wording import entries_text
 from evidence.codes import NEVER, ErrorCode, Flag, Kind, Outcome, Proof
 from evidence.schemas import OperationRow
+from protocol.wording import counted
 from reports.explain.moments import Moment
 from reports.explain.rows import Names
 

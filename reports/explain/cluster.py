@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 
-from checkers.facts.wording import counted
 from evidence.codes import NEVER, Holding, Place
 from evidence.schemas import CensusRow, FaultRow, HoldingRow, LedgerRow, ServerRow
 from evidence.shapes import EventDetail
 from protocol.metadata import LedgerState
+from protocol.wording import counted
 from reports.explain.moments import Moment
 from reports.explain.rows import Names, fault_name
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
-from checkers.facts.wording import counted
 from evidence.codes import NEVER, Kind, Message
 from evidence.collect.wirelogs import is_logged
 from evidence.folder import RunFolder
 from evidence.schemas import CensusRow, FaultRow, FrameRow, HoldingRow, LedgerRow, OperationRow, ServerRow
 from protocol.addresses import OBSERVER
 from protocol.metadata import LedgerState
+from protocol.wording import counted
 from reports.explain.clients import OF_LEDGER, adds_in_short, entry_moments, ledger_moments, read_moments
 from reports.explain.cluster import (
     census_moments,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from checkers.facts.wording import counted
+from protocol.wording import counted
 from reports.document import render
 from reports.explain.moments import Moment
 from reports.page.proof import METADATA, NEMESIS, Proof, lane_of, lanes_in
