@@ -1,7 +1,7 @@
-"""The effects of each kind of fault on its targets: one line for each kind.
+"""The effects of each kind of fault on its targets: one entry for each kind.
 
 Plans use it to aim and limit faults, and verdicts to excuse what a fault may have caused; neither
-depends on how a fault is made. The registry of faults refuses a fault without its line.
+depends on how a fault is made. The registry of faults refuses a fault without its entry.
 """
 
 from __future__ import annotations
@@ -76,18 +76,8 @@ EFFECTS: Mapping[str, Effects] = {
     "slow_disk": Effects(),
     "wipe_metadata": Effects(loses=Loses.STORED),  # bookies collect what no metadata names
     "restore_metadata": Effects(loses=Loses.STORED),
-    "cut": _MESSAGES_ONLY,
-    "slow": _MESSAGES_ONLY,
-    "isolate": _MESSAGES_ONLY,
-    "expire": _MESSAGES_ONLY,
-    "disconnect": _MESSAGES_ONLY,
-    "blackhole": _MESSAGES_ONLY,
-    "drop": _MESSAGES_ONLY,
-    "hold": _MESSAGES_ONLY,
-    "delay": _MESSAGES_ONLY,
-    "duplicate": _MESSAGES_ONLY,
-    "forge": _MESSAGES_ONLY,
-    "garble": _MESSAGES_ONLY,
+    **dict.fromkeys(("cut", "slow", "isolate", "expire", "disconnect", "blackhole"), _MESSAGES_ONLY),
+    **dict.fromkeys(("drop", "hold", "delay", "duplicate", "forge", "garble"), _MESSAGES_ONLY),
 }
 """By the kind's name in plans and in the fault log."""
 

@@ -1,4 +1,4 @@
-"""Modes: named overlays of server and client settings.
+"""Modes: named overlays of bookies' settings.
 
 Source: BP-46 for ``journalWriteData``; the property names are the names that BookKeeper reads
 (``dataIntegrityChecking``; every release ignores a key ``dataIntegrityCheckingEnabled``).
@@ -7,7 +7,7 @@ Source: BP-46 for ``journalWriteData``; the property names are the names that Bo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from protocol.faults import Loses
 
@@ -18,21 +18,17 @@ DB_STORAGE = "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage"
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """One overlay: ``bookie`` and ``client`` are BookKeeper properties, text to text."""
+    """One overlay: ``bookie`` are BookKeeper properties, text to text."""
 
     name: str
     about: str
     bookie: dict[str, str]
-    client: dict[str, str] = field(default_factory=dict)
 
 
-def _bookie(*, journal_data: bool, journal_sync: bool, integrity: bool) -> dict[str, str]:
-    return {
-        "ledgerStorageClass": DB_STORAGE,
-        "journalWriteData": str(journal_data).lower(),
-        "journalSyncData": str(journal_sync).lower(),
-        "dataIntegrityChecking": str(integrity).lower(),
-    }
+def _mode(name: str, about: str, *, written: bool = True, synced: bool = True, checked: bool = False) -> Mode:
+    flags = {"journalWriteData": written, "journalSyncData": synced, "dataIntegrityChecking": checked}
+    settings = {key: str(value).lower() for key, value in flags.items()}
+    return Mode(name, about, {"ledgerStorageClass": DB_STORAGE, **settings})
 
 
 def least_loss(conf: Mapping[str, str]) -> Loses:
@@ -50,25 +46,23 @@ def least_loss(conf: Mapping[str, str]) -> Loses:
 MODES: dict[str, Mode] = {
     mode.name: mode
     for mode in (
-        Mode(
+        _mode(
             "journal",
             "every add is journaled and synced before it is acknowledged (the default), in DbLedgerStorage",
-            _bookie(journal_data=True, journal_sync=True, integrity=False),
         ),
-        Mode(
-            "nosync",
-            "adds are journaled, the journal is synced later (journalSyncData=false)",
-            _bookie(journal_data=True, journal_sync=False, integrity=False),
+        _mode(
+            "nosync", "adds are journaled, the journal is synced later (journalSyncData=false)", synced=False
         ),
-        Mode(
+        _mode(
             "unprotected",
             "adds skip the journal (journalWriteData=false), lost entries go unnoticed",
-            _bookie(journal_data=False, journal_sync=True, integrity=False),
+            written=False,
         ),
-        Mode(
+        _mode(
             "protected",
             "adds skip the journal, BP-46's data integrity checking is on",
-            _bookie(journal_data=False, journal_sync=True, integrity=True),
+            written=False,
+            checked=True,
         ),
     )
 }

@@ -74,11 +74,7 @@ def fenced(known: Collection[int], quorums: Quorums) -> bool:
     Legal when every write set has fewer than AQ positions without an answer
     (*Closing Ledgers Safely*, "Quorum Coverage"; the client's own rule).
     """
-    answered = set(known)
-    return all(
-        sum(position not in answered for position in write_set) < quorums.ack
-        for write_set in quorums.write_sets()
-    )
+    return len(unknown_in(known, quorums)) < quorums.ack
 
 
 def unrecoverable(denied: Collection[int], quorums: Quorums, entry: int) -> bool:

@@ -118,8 +118,8 @@ class RunSpec:
         reads by which the run is judged.
         """
         if name == OBSERVER:
-            return Layers({**CLIENT_BASE, **OBSERVER_BASE}, self.mode.client, {}, {})
-        return Layers(CLIENT_BASE, self.mode.client, self.client_conf, self.user_client_conf)
+            return Layers({**CLIENT_BASE, **OBSERVER_BASE}, {}, {}, {})
+        return Layers(CLIENT_BASE, {}, self.client_conf, self.user_client_conf)
 
     def autorecovery_layers(self) -> Layers:
         """The settings of autorecovery before the run's own."""
