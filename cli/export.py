@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -38,11 +37,8 @@ def command(run: str, form: str | None, mode: str | None, out: Path | None, resu
             raise click.UsageError(f"the run has no mode {chosen!r}, only {', '.join(modes)}")
         folder = modes[chosen]
         lines = trace(folder) if form == "trace" else history(folder, as_json=form == "json")
-        if out is None:
-            for line in lines:
-                sys.stdout.write(line + "\n")
-            return 0
-        with out.open("w", encoding="utf-8") as stream:
+        with click.open_file(str(out or "-"), "w", encoding="utf-8") as stream:
             stream.writelines(f"{line}\n" for line in lines)
-    click.echo(f"written: {out}", err=True)
+    if out is not None:
+        click.echo(f"written: {out}", err=True)
     return 0

@@ -107,8 +107,9 @@ def _print_trends(results: Path, *, as_json: bool, csv: Path | None) -> int:
         )
     with session_in(results) as session:
         read = read_trends(session, folders)
-    trends = [replace(one, path=_below(one.path, results)) for one in read if isinstance(one, Trend)]
-    left_out = [replace(one, path=_below(one.path, results)) for one in read if isinstance(one, LeftOut)]
+    read = [replace(one, path=str(Path(one.path).relative_to(results.resolve()))) for one in read]
+    trends = [one for one in read if isinstance(one, Trend)]
+    left_out = [one for one in read if isinstance(one, LeftOut)]
     if csv is not None:
         _write(csv, csv_text(trends))
     if as_json:
@@ -117,10 +118,6 @@ def _print_trends(results: Path, *, as_json: bool, csv: Path | None) -> int:
         for line in trend_lines(trends, left_out):
             print(typed(line))
     return 0
-
-
-def _below(path: str, results: Path) -> str:
-    return str(Path(path).relative_to(results.resolve()))
 
 
 def _write(path: Path, text: str) -> None:

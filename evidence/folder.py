@@ -235,11 +235,13 @@ def modes_of(run: Path) -> tuple[RunFolder, ...]:
 
 
 def write_json(path: Path, tree: Mapping[str, object]) -> None:
-    """Write a tree whole or not at all: sorted, synced to disk, then put in place.
+    """Write a tree (:func:`json_text`) whole or not at all; ``EvidenceError`` when the disk refuses."""
+    write_text(path, json_text(tree))
 
-    The same tree gives the same bytes. Raises ``EvidenceError`` when the disk refuses.
-    """
-    write_text(path, json.dumps(tree, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+
+def json_text(tree: Mapping[str, object]) -> str:
+    """The tree as JSON, its keys sorted: the same tree gives the same bytes."""
+    return json.dumps(tree, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def write_text(path: Path, text: str) -> None:

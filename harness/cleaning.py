@@ -105,12 +105,6 @@ def _directories(folder: RunFolder) -> list[Path]:
 
 def full_disk(results: Path) -> str:
     """A sentence when the disk under ``results`` is full, else nothing."""
-    free = _free_bytes(results)
-    return f"the disk under {results} is full ({free / 1e6:.0f} MB free)" if free < _FULL_BYTES else ""
-
-
-def _free_bytes(results: Path) -> int:
     place = results.absolute()
-    while not place.exists():
-        place = place.parent
-    return shutil.disk_usage(place).free
+    free = shutil.disk_usage(next(one for one in (place, *place.parents) if one.exists())).free
+    return f"the disk under {results} is full ({free / 1e6:.0f} MB free)" if free < _FULL_BYTES else ""

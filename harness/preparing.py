@@ -104,8 +104,7 @@ def prepared(request: RunRequest, plan: Plan) -> Prepared:
 def require_disks(plan: Plan) -> None:
     """Refuse a plan whose bookies have dedicated disks where the machine does not support them."""
     asked = plan.cluster.disks
-    reason = None if asked is None else disks.unavailable_reason(asked.kind)
-    if asked is not None and reason is not None:
+    if asked is not None and (reason := disks.unavailable_reason(asked.kind)) is not None:
         raise IncapableError(
             f"{plan.name} needs dedicated disks for bookies, which this machine does not support: {reason}",
             remedy=disks.remedy(asked.kind),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Generic, TypeVar
 
 from pydantic import BaseModel
@@ -54,12 +55,7 @@ CONDITIONS: dict[str, Declared[Look]] = {}
 
 def step(model: type[P]) -> Callable[[Callable[[Stage, P], Done]], Callable[[Stage, P], Done]]:
     """Register the function below as what runs ``model``, under the name of that class."""
-
-    def enter(function: Callable[[Stage, P], Done]) -> Callable[[Stage, P], Done]:
-        _declare("step", STEPS, model, function)
-        return function
-
-    return enter
+    return partial(_declare, "step", STEPS, model)
 
 
 def condition(model: type[C]) -> Callable[[Callable[[Stage, C], Seen]], Callable[[Stage, C], Seen]]:
@@ -77,18 +73,13 @@ def beginning(model: type[C]) -> Callable[[Callable[[Stage, C], Look]], Callable
 
     It is called once, when the step begins, and gives the look.
     """
-
-    def enter(function: Callable[[Stage, C], Look]) -> Callable[[Stage, C], Look]:
-        _declare("condition", CONDITIONS, model, function)
-        return function
-
-    return enter
+    return partial(_declare, "condition", CONDITIONS, model)
 
 
 def _declare(
     what: str, table: dict[str, Declared[T]], model: type[P], function: Callable[[Stage, P], T]
-) -> None:
-    """Register what runs ``model``, which gets nothing but instances of it."""
+) -> Callable[[Stage, P], T]:
+    """Register what runs ``model``, which gets nothing but instances of it, and return it."""
     name = name_of(model)
     if name in table:
         raise ValueError(f"{what} {name!r} is registered twice")
@@ -99,6 +90,7 @@ def _declare(
         return function(stage, params)
 
     table[name] = Declared(model, run)
+    return function
 
 
 def ended(result: Result, text: str, **facts: int | None) -> Done:

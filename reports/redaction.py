@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from evidence.folder import FoundRun
+from evidence.folder import FoundRun, json_text
 
 RUN, PATH, HOST, USER, ADDRESS = "RUN", "PATH", "HOST", "USER", "ADDRESS"
 _TOPS = (
@@ -82,7 +82,7 @@ def redacted_run(text: str, redactor: Redactor) -> str:
     The description of the machine and the words of the command line are left out.
     """
     tree = {**json.loads(text), "host": {}, "argv": []}
-    return redactor.text(json.dumps(tree, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    return redactor.text(json_text(tree))
 
 
 def _address(found: re.Match[str]) -> str:

@@ -134,18 +134,14 @@ def _members(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]
     listed = archive.infolist()
     if len(listed) > MOST_MEMBERS:
         _refuse(path, f"it has {len(listed):,} members, more than {MOST_MEMBERS:,}")
-    members: dict[str, zipfile.ZipInfo] = {}
     for info in listed:
         _examine(path, info)
-        if info.is_dir():
-            continue
-        members[info.filename] = info
     _only_once(path, [info.filename for info in listed])
     _apart(path, archive, listed)
     total, size = sum(info.file_size for info in listed), path.stat().st_size
     if total > MOST_BYTES or (total > _SMALL_BYTES and total > MOST_GROWTH * size):
         _refuse(path, f"its {size:,} bytes would become {total:,}")
-    return members
+    return {info.filename: info for info in listed if not info.is_dir()}
 
 
 def _examine(path: Path, info: zipfile.ZipInfo) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evidence.folder import FoundRun, RunFolder
+from evidence.folder import FoundRun, RunFolder, json_text
 from evidence.seal import FILES, is_whole, resealed
 from protocol.errors import EvidenceError
 from reports.page.stored import stored_modes
@@ -53,13 +53,6 @@ class Member:
     name: str
     group: str
     mode: str
-
-
-def whole_members(run: Path) -> Iterator[Member]:
-    """The files about the run as a whole."""
-    for name in _WHOLE:
-        if (run / name).is_file():
-            yield Member(run / name, name, CORE, "")
 
 
 def mode_members(folder: RunFolder, *, full: bool) -> Iterator[Member]:
@@ -114,7 +107,7 @@ def write_bundle(found: FoundRun, target: Path, *, full: bool, limit_bytes: int 
     redactor = redactor_for(found)
     contents = _Contents(redactor)
     members = [one for folder in found.modes for one in mode_members(folder, full=full)]
-    members += whole_members(found.path)
+    members += [Member(found.path / name, name, CORE, "") for name in _WHOLE if (found.path / name).is_file()]
     bundle = Bundle(target)
     texts = {PAGE: redactor.text(page(stored_modes(found))).encode()}
     page_bytes = len(zlib.compress(texts[PAGE], 6)) + 4096
@@ -222,12 +215,10 @@ def _reseal(folder: RunFolder, contents: _Contents, kept: Iterable[Member]) -> N
         inside = f"{folder.mode}/{path}"
         if inside in contents.changed and contents.was[inside] == listed:
             sums[path] = hashlib.sha256(contents.changed[inside]).hexdigest()
-    tree = json.loads(text)
-    fresh = resealed(tree, sums)
+    fresh = resealed(json.loads(text), sums)
     assert is_whole(fresh)  # noqa: S101  # otherwise the bundle would be reported as damaged
     contents.was.setdefault(name, hashlib.sha256(folder.end_json.read_bytes()).hexdigest())
-    written = json.dumps(fresh, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-    contents.changed[name] = written.encode()
+    contents.changed[name] = json_text(fresh).encode()
 
 
 def _is_text(path: Path) -> bool:
@@ -259,7 +250,7 @@ def _facts(found: FoundRun, bundle: Bundle, *, full: bool) -> bytes:
         "left_out": bundle.left_out,
         "redacted": bundle.redacted,
     }
-    return (json.dumps(tree, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
+    return json_text(tree).encode()
 
 
 def _readme(found: FoundRun, bundle: Bundle) -> str:

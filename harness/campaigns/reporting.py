@@ -32,7 +32,6 @@ _CODES = (
     (Status.UNKNOWN, ExitCode.UNKNOWN),
 )
 PAGE = "campaign.html"
-_LEVELS = {Status.ANOMALY: "error", Status.ERROR: "error", Status.HUNG: "error", Status.UNKNOWN: "error"}
 _SIGNS = {
     Status.AS_EXPECTED: ("✓", "valid"),
     Status.IMPOSSIBLE: ("–", "not-judged"),
@@ -194,11 +193,9 @@ def markdown(conclusion: Conclusion) -> str:
 def notices(outcomes: Sequence[Outcome], *, unknown_warns: bool) -> Iterator[str]:
     """Workflow commands for what is to be done, one a line, each at the scenario's file."""
     for one in outcomes:
-        level = _LEVELS.get(one.came)
-        if level is None:
+        if one.came in (Status.AS_EXPECTED, Status.IMPOSSIBLE):
             continue
-        if one.came is Status.UNKNOWN and unknown_warns:
-            level = "warning"
+        level = "warning" if one.came is Status.UNKNOWN and unknown_warns else "error"
         file = f"scenarios/{one.scenario}.yaml"
         title = _data(one.name).replace(":", "%3A").replace(",", "%2C")
         yield f"::{level} file={file},title={title}::{_data(f'{one.came}: {one.why}')}"

@@ -94,22 +94,17 @@ class Side:
 
     bug: Bug
     bad: bool
-    shown: Sequence[Showing]
+    shown: list[Showing]
 
     @property
     def release(self) -> str:
         """The BookKeeper release of this side: the affected or the fixed one."""
         return self.bug.bad if self.bad else self.bug.good
 
-    @property
-    def found(self) -> int:
-        """In how many runs the bug was found."""
-        return sum(one is Showing.FOUND for one in self.shown)
-
-    @property
-    def unknown(self) -> int:
-        """How many runs say nothing."""
-        return sum(one is Showing.UNKNOWN for one in self.shown)
+    def request(self, results: Path) -> RunRequest:
+        """Its first run, with the seed 1."""
+        scenario, modes = self.bug.scenario, (self.bug.mode,)
+        return RunRequest(scenario, modes, seed=1, version=self.release, results=results)
 
     @property
     def wanted(self) -> Showing:
@@ -127,8 +122,8 @@ class Side:
         return any(one not in (self.wanted, Showing.UNKNOWN) for one in self.shown)
 
     def __str__(self) -> str:
-        unknown = f" ({self.unknown} unknown)" if self.unknown else ""
-        return f"{self.release}: {self.found} of {len(self.shown)}{unknown}"
+        found, silent = self.shown.count(Showing.FOUND), self.shown.count(Showing.UNKNOWN)
+        return f"{self.release}: {found} of {len(self.shown)}" + (f" ({silent} unknown)" if silent else "")
 
 
 def table(sides: Sequence[Side]) -> Iterator[str]:
@@ -153,37 +148,20 @@ def carry_out(
     Everything is prepared before anything starts, and a failure of the harness ends all of it. ``parallel``
     runs are recorded at a time.
     """
-    both = [(bug, bad) for bug in chosen for bad in (True, False)]
-    seeds = range(1, times + 1)
-    first = [
-        prepare(
-            RunRequest(
-                scenario=bug.scenario,
-                modes=(bug.mode,),
-                version=bug.bad if bad else bug.good,
-                results=results,
-                seed=1,
-            )
-        )
-        for bug, bad in both
-    ]
-    ready = [replace(one, seed=seed) for one in first for seed in seeds]
-    shown: dict[int, Showing] = {}
+    sides = [Side(bug, bad, []) for bug in chosen for bad in (True, False)]
+    first = [prepare(side.request(results)) for side in sides]
+    ready = [replace(one, seed=seed) for one in first for seed in range(1, times + 1)]
     try:
         with (
             judging(results) as judge,
             closing(run_each(ready, judge, Narrator(quiet=quiet), parallel=parallel)) as ended,
         ):
             for number, result in ended:
-                bug, _ = both[(number - 1) // times]
-                shown[number] = _shown(bug, result)
+                side = sides[(number - 1) // times]
+                side.shown.append(_shown(side.bug, result))
     finally:  # what was found is printed, however it ends
-        sides = [
-            Side(bug, bad, [shown[at] for seed in seeds if (at := before * times + seed) in shown])
-            for before, (bug, bad) in enumerate(both)
-        ]
         lines = list(table(sides))
-        for line in lines if shown else ():
+        for line in lines if any(side.shown for side in sides) else ():
             click.echo(line)
     if document is not None:
         marks.put(document, MARK, lines)

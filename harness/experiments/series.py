@@ -102,8 +102,7 @@ def _results(
     results: dict[int, RunResult] = {}
     try:
         with closing(run_each(prepared, judge, narrator, parallel=parallel)) as ended:
-            for number, result in ended:
-                results[number] = result
+            results.update(ended)  # each as it ends
     except (FencepostError, Interrupted) as error:
         if results:
             _report(_in_order(results), narrator, (error.exit_code, str(error)), as_json=as_json)

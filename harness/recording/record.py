@@ -213,7 +213,6 @@ def _end(
 
 
 def _unplanned_fault(number: int, death: Exit) -> dict[str, object]:
-    proof = {"boot": death.boot, "code": death.code, "signal": death.signal}
     return {
         "fault": -number,  # the nemesis numbers its own from 1
         "kind": UNPLANNED,
@@ -221,5 +220,5 @@ def _unplanned_fault(number: int, death: Exit) -> dict[str, object]:
         "params": {},
         "phase": "confirmed",
         "at_ns": death.at_ns,
-        "proof": proof,
+        "proof": {"boot": death.boot, "code": death.code, "signal": death.signal},
     }
