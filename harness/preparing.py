@@ -13,6 +13,7 @@ from textwrap import wrap
 
 from pydantic import ValidationError
 
+from checkers.judging.judge import CHECKERS
 from cluster.backends import backend
 from cluster.doctor import checks
 from cluster.releases import artifacts
@@ -23,6 +24,7 @@ from harness.request import RunRequest, properties_of
 from harness.vocabulary import words
 from plans.cluster import ClusterSpec
 from plans.defects import Defect, ordered, without_process
+from plans.expected import expectations
 from plans.grammar.names import bookie_names
 from plans.grammar.rounds import every
 from plans.load import find, load
@@ -80,6 +82,7 @@ def prepare(request: RunRequest) -> Prepared:
 
 def prepared(request: RunRequest, plan: Plan) -> Prepared:
     """Check a request whose plan is at hand against this machine, and fetch what it needs."""
+    require_known_kinds(plan)
     place = backend(request.backend)
     seed = request.seed if request.seed is not None else secrets.randbelow(_SEED_LIMIT)
     version = request.version or plan.cluster.version or DEFAULT_VERSION
@@ -99,6 +102,16 @@ def prepared(request: RunRequest, plan: Plan) -> Prepared:
         artifacts.class_path(needed)
     place.prepare(versions, request.results)
     return ready
+
+
+def require_known_kinds(plan: Plan) -> None:
+    """Refuse an expected kind of finding that its property does not have: no run could meet it."""
+    kinds = {checker.name: ("", *checker.kinds) for checker in CHECKERS}
+    anomalies = expectations.Breaks | expectations.Defect
+    for entry in (entry for entries in plan.expect.values() for entry in entries):
+        if isinstance(entry, anomalies) and entry.kind not in kinds[entry.property]:
+            what, allowed = f"kind of {entry.property}", kinds[entry.property][1:]
+            raise UsageError(unknown(what, entry.kind, allowed), remedy=f"correct `expect` of {plan.name}")
 
 
 def require_disks(plan: Plan) -> None:

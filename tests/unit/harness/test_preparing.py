@@ -16,6 +16,7 @@ from harness.vocabulary import words
 from plans.exploring.seeds import HIGHEST_SEED
 from plans.load import find, load
 from protocol.errors import PlanError, UsageError
+from tests.unit.plans.small import plan_of
 
 SOAK = "soak/kill9"
 
@@ -40,6 +41,17 @@ def _untouched(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_the_plan_cannot_be_is_refused_at_once(wanted: dict[str, Any], said: str) -> None:
     with pytest.raises(PlanError, match=said):
         prepare(RunRequest(scenario=SOAK, **wanted))
+
+
+def test_an_expected_kind_that_no_checker_has_is_refused_with_the_nearest(tmp_path: Path) -> None:
+    plan_of(tmp_path)
+    file = tmp_path / "plan.yaml"
+    file.write_text(file.read_text().replace("durability}", "durability, kind: losst}"))
+    with pytest.raises(
+        UsageError, match="unknown kind of durability `losst`; did you mean `lost`"
+    ) as refused:
+        prepare(RunRequest(scenario=str(file)))
+    assert refused.value.remedy == "correct `expect` of try/it"
 
 
 @pytest.mark.parametrize("content", [b"=false\n", b"a=\xff\xfe\n"])

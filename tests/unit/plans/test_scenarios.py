@@ -18,6 +18,7 @@ from plans.resolve import from_json, resolve
 from plans.versions import within
 
 vocabulary = pytest.importorskip("harness.vocabulary")
+preparing = pytest.importorskip("harness.preparing")
 DEFAULT_VERSION = pytest.importorskip("cluster.releases.versions").DEFAULT_VERSION
 
 
@@ -30,6 +31,7 @@ def test_it_loads_resolves_and_comes_back(name: str) -> None:
     plan = scenario(name)
     assert plan.name == name
     assert plan.title, "one line for `fencepost list scenarios`"
+    preparing.require_known_kinds(plan)
     for mode in plan.expect:
         resolved = resolve(plan, 1, mode)
         tree = json.loads(json.dumps(resolved.as_json()))
