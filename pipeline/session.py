@@ -25,7 +25,7 @@ from pipeline import worker
 from pipeline.jvm import GatewayJvm, cause_of
 from pipeline.workers import check_folder, check_workers, code_zip, is_local, own_address, python_of
 from protocol.errors import JudgementError
-from protocol.java import java, write_base_archive
+from protocol.java import java, remove_unread, write_base_archive
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -286,4 +286,5 @@ def write_archive(folder: Path) -> Path:
         if not fresh.exists():
             raise JudgementError(f"the JVM wrote no archive of its classes for {archive}")
         fresh.replace(archive)
+    remove_unread(folder.glob("spark-*.jsa"))
     return archive

@@ -12,7 +12,8 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -28,6 +29,7 @@ MODULES = frozenset({
 """What BookKeeper, ZooKeeper and Spark load classes from; a Java cut down further does not fit."""
 _ASK_TIMEOUT_S = 30
 _DUMP_TIMEOUT_S = 120
+_UNREAD_S = 7 * 86400
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,17 @@ def write_base_archive() -> bool:
         if fresh.exists():
             fresh.replace(archive)
     return archive.exists()
+
+
+def remove_unread(archives: Iterable[Path]) -> None:
+    """Delete the class-data archives that no JVM has read for a week.
+
+    Other checkouts share the cache, and each archive is bound to one of them.
+    """
+    for archive in archives:
+        stat = archive.stat()
+        if time.time() - max(stat.st_atime, stat.st_mtime) > _UNREAD_S:
+            archive.unlink(missing_ok=True)
 
 
 def _candidate(place: str, found: Path) -> Candidate:

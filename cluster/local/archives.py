@@ -12,7 +12,6 @@ import hashlib
 import logging
 import os
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -28,11 +27,9 @@ from cluster.servers.cluster import Cluster
 from evidence.folder import RunFolder
 from plans.grammar.steps import LedgerShape
 from protocol.errors import FencepostError, PrerequisiteError
-from protocol.java import write_base_archive
+from protocol.java import remove_unread, write_base_archive
 from protocol.modes import MODES
 
-_FORMER_S = 7 * 86400
-"""How long an archive of another build of the client is kept; each takes 20 MB."""
 _LOG = logging.getLogger("fencepost.archives")
 _FAILED: set[tuple[str, frozenset[str]]] = set()
 """Releases for which this process failed: a machine that is busy now will be busy for the next scenario."""
@@ -82,19 +79,14 @@ def missing(version: str) -> list[str]:
 
 
 def keep(version: str, role: str, made: Path) -> None:
-    """Install a new archive and delete old archives of the client's former builds.
-
-    Recent ones are kept: another checkout has its own build and shares the cache.
-    """
+    """Install a new archive; delete those of other builds of the client that no JVM has read for a week."""
     path = archive_path(version, role)
     if path is None or not made.is_file():
         return
-    former = [] if role != CLIENT else list(path.parent.glob(f"{_path(version, role).stem}-*.jsa"))
     made.chmod(0o644)
     made.replace(path)
-    for old in former:
-        if old != path and time.time() - old.stat().st_mtime > _FORMER_S:
-            old.unlink(missing_ok=True)
+    if role == CLIENT:
+        remove_unread(path.parent.glob(f"{_path(version, role).stem}-*.jsa"))
 
 
 def train_missing(version: str, opened: Opener) -> bool:

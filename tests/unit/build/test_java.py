@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -134,3 +136,13 @@ def test_without_a_base_archive_in_a_folder_that_cannot_be_written(
     install(tmp_path / "jdk", f'JAVA_VERSION="21"\nMODULES="{ALL}"\n')
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
     assert not java.write_base_archive()
+
+
+def test_only_archives_that_no_jvm_has_read_for_a_week_are_removed(tmp_path: Path) -> None:
+    day_s, now_s = 86400, time.time()
+    days = {"just-made": (9, 0), "in-use": (0, 9), "left": (8, 9)}  # since it was read, since it was written
+    for name, (read, written) in days.items():
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (now_s - read * day_s, now_s - written * day_s))
+    java.remove_unread(tmp_path.iterdir())
+    assert {path.name for path in tmp_path.iterdir()} == {"just-made", "in-use"}
