@@ -17,7 +17,7 @@ from evidence.collect.histories import SegmentFile, tables_of
 from evidence.schemas import FaultRow, ServerRow
 from evidence.shapes import EventDetail, PlanStep, PlanTree, StepLine
 from protocol.addresses import ADMIN, OBSERVER, ZOOKEEPER
-from protocol.faults import EFFECTS, UNPLANNED, unclean
+from protocol.faults import EFFECTS, UNPLANNED, effects_of, unclean
 
 
 def faults_missing(plan: PlanTree, faults: Iterable[FaultRow]) -> Iterator[str]:
@@ -74,11 +74,16 @@ def ends_unexplained(
 
 
 def _may_end(fault: FaultRow, name: str, boot: int, at_ns: int) -> bool:
-    """Whether a fault may be why a process ended; a fault of the metadata store may end any bookie."""
+    """Whether a fault may be why a process ended; a fault of the metadata store may end any bookie.
+
+    A fault that ends its target does so once: when it is healed, the target is in another boot.
+    """
+    targets = fault["target"].split(",")
     if fault["kind"] == UNPLANNED:
         died = json.loads(fault["proof"] or "{}").get("confirmed") or {}
         return fault["target"] == name and died.get("boot") in (None, boot)
-    targets = fault["target"].split(",")
+    if name in targets and effects_of(fault["kind"]).ends:
+        return fault["planned_ns"] <= at_ns <= fault["healed_ns"]
     return fault["planned_ns"] <= at_ns and (name in targets or targets == [ZOOKEEPER])
 
 

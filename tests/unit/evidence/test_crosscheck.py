@@ -24,7 +24,8 @@ IN_ORDER: Row = {"code": 0, "signal": None}
 
 
 def fault(kind: str = "kill", target: str = "b1", **columns: Any) -> Row:
-    return {"kind": kind, "target": target, "planned_ns": 10, "injected_ns": 11, "proof": "{}"} | columns
+    times = {"planned_ns": 10, "injected_ns": 11, "healed_ns": NEVER}
+    return {"kind": kind, "target": target, "proof": "{}"} | times | columns
 
 
 def event(server: str = "b1", at_ns: int = 20, *, name: str = "exit", boot: int = 1, **detail: Any) -> Row:
@@ -80,6 +81,11 @@ def started(expect: str, began_ns: int = 15) -> Row:
         (event(**KILLED), [fault(target="b2")], [], False),
         (event(**KILLED), [fault("power_loss", "b2,b1")], [], True),
         (event(**KILLED), [fault(planned_ns=21)], [], False),
+        (event(**KILLED), [fault(healed_ns=20)], [], True),
+        (event(**KILLED), [fault(healed_ns=19)], [], False),
+        (event(**KILLED), [fault("power_loss", "b2,b1", healed_ns=19)], [], False),
+        (event(**KILLED), [fault("kill", "zk1", healed_ns=19)], [], True),  # its session may expire later
+        (event(**KILLED), [fault("fill", healed_ns=19)], [], True),  # what it met on the full disk may end it
         (event(**KILLED), [fault("wipe_metadata", "zk1")], [], True),
         (event(**KILLED), [died(1)], [], True),
         (event(**KILLED), [died(2)], [], False),
