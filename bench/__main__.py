@@ -115,12 +115,17 @@ def run(times: int) -> None:
 
 def _timed_s(*options: str) -> float:
     with tempfile.TemporaryDirectory(prefix="fencepost-bench-") as results:
+        words = ["run", _SCENARIO, *options]
+        argv = [sys.executable, "-c", "from cli.main import main; main()", *words]
         began = time.monotonic()
-        argv = [sys.executable, "-c", "from cli.main import main; main()", "run", _SCENARIO]
-        subprocess.run(
-            [*argv, "--quiet", "--results", results, *options], check=True, stdout=subprocess.DEVNULL
+        done = subprocess.run([*argv, "--quiet", "--results", results], stdout=subprocess.DEVNULL)
+        took_s = time.monotonic() - began
+    if done.returncode:
+        raise FencepostError(
+            f"fencepost {' '.join(words)} ended with exit code {done.returncode}: its time says nothing",
+            remedy="run it alone to see why",
         )
-        return time.monotonic() - began
+    return took_s
 
 
 @bench.command()

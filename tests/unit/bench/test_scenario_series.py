@@ -378,3 +378,10 @@ def test_the_command_makes_the_table_of_what_is_kept(tmp_path: Path) -> None:
 def test_wrong_usage_of_the_command_has_its_exit_code(mistake: list[str], tmp_path: Path) -> None:
     result = CliRunner().invoke(bench, ["scenarios", *mistake, "--results", str(tmp_path)])
     assert (result.exit_code, result.output[:6]) == (2, "Error:")
+
+
+def test_a_run_that_fails_is_an_error_and_no_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bench.__main__.subprocess.run", lambda *_, **__: SimpleNamespace(returncode=3))
+    result = CliRunner().invoke(bench, ["run", "--times", "2"])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "fencepost run bp46/truncation ended with exit code 3: its time says nothing" in result.stderr
