@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TypedDict
+from typing import Any
 
 from cluster.toxiproxy import Rest
 from protocol.errors import LinkError, UsageError
@@ -99,23 +99,6 @@ class RuleState:
     released: int = 0
 
 
-class _Counters(TypedDict):
-    """The proxy's report on a rule."""
-
-    id: str
-    number: int
-    matched: int
-    acted: int
-    held_now: int
-
-
-class _Rules(TypedDict):
-    """The proxy's answer to new rules; ``released`` counts messages that removed rules had held."""
-
-    rules: list[_Counters]
-    released: int
-
-
 HOLDING = {way: Rule(f"hold.{way}", way, Action.HOLD) for way in (Way.REQUESTS, Way.ANSWERS)}
 """The rules by which a whole link is held (``Links.hold``); no other rule has such an id."""
 
@@ -160,7 +143,7 @@ class Rulebook:
 
     def states(self, link: str) -> Sequence[RuleState]:
         """The counters of all rules in force, in their order."""
-        counters: list[_Counters] = self._rest.get(f"{_path(link)}/counters")["rules"]
+        counters = self._rest.get(f"{_path(link)}/counters")["rules"]
         return [
             RuleState(one["id"], one["number"], one["matched"], one["acted"], one["held_now"])
             for one in counters
@@ -174,7 +157,9 @@ class Rulebook:
         """
         with self._locks[link]:
             if all(other.id != rule for other in self._rules[link]):
-                return self._before(link, rule)
+                if (link, rule) not in self._gone:
+                    raise LinkError(f"the link {link} never had a rule {rule!r}")
+                return self._gone[link, rule]
             unseen = RuleState(rule, 0, matched=0, acted=0, held_now=0)
             last = next((state for state in self.states(link) if state.id == rule), unseen)
             kept = [other for other in self._rules[link] if other.id != rule]
@@ -190,15 +175,9 @@ class Rulebook:
             self._gone[link, rule] = gone
             return gone
 
-    def _before(self, link: str, rule: str) -> RuleState:
-        if (link, rule) not in self._gone:
-            raise LinkError(f"the link {link} never had a rule {rule!r}")
-        return self._gone[link, rule]
-
-    def _order(self, link: str, rules: Sequence[Rule]) -> _Rules:
-        wanted = {"rules": [rule.as_json() for rule in rules]}
-        answer: _Rules = self._rest.put(f"{_path(link)}/rules", wanted)
-        return answer
+    def _order(self, link: str, rules: Sequence[Rule]) -> Any:
+        """The proxy's ``rules`` after that, and how many messages were ``released`` from those removed."""
+        return self._rest.put(f"{_path(link)}/rules", {"rules": [rule.as_json() for rule in rules]})
 
 
 def _path(link: str) -> str:

@@ -23,7 +23,6 @@ from cluster.docker.engine import Deaths, Engine
 from cluster.docker.project import Project
 from cluster.processes.keeping import append_line
 from cluster.processes.runner import Direction, Exit, Launch, Started
-from cluster.waiting import await_threads
 from protocol.errors import ServerError
 
 _COMMANDS, _REPLIES = "commands", "replies"
@@ -117,17 +116,6 @@ class Containers:
             life.signalled_ns = time.monotonic_ns()
         self._engine.kill(life.container, int(number))
         return life.pid
-
-    def pause(self, name: str) -> None:
-        """SIGSTOP; returns when the kernel reports every thread stopped.
-
-        Not the engine's own pause: where cgroups are of version 1 it gives up on a busy machine.
-        """
-        await_threads(name, self.signal(name, signal.SIGSTOP), stopped=True)
-
-    def resume(self, name: str) -> None:
-        """SIGCONT; returns when no thread is stopped any more."""
-        await_threads(name, self.signal(name, signal.SIGCONT), stopped=False)
 
     def disconnect(self, name: str) -> None:
         """Take it off its network: nothing reaches it or leaves it, and no connection is closed."""

@@ -24,11 +24,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypedDict
+from typing import Any
 
 from cluster.processes.keeper import KILL_TIMEOUT_S, MESSAGE_BYTES, UNDO_TIMEOUT_S, start_ticks
 from cluster.processes.runner import Exit, Launch, Started
-from cluster.waiting import await_threads
 from protocol.errors import IncapableError, PrerequisiteError, ServerError
 
 REQUEST_TIMEOUT_S = 60
@@ -46,38 +45,8 @@ class Spawned:
     start_ticks: int
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """What the keeper found when it ended: processes it had to kill, orphans, undos that failed."""
-
-    killed: tuple[str, ...] = ()
-    orphans: tuple[str, ...] = ()
-    failed_undos: tuple[int, ...] = ()
-    left: tuple[str, ...] = ()
-
-
-class _Reply(TypedDict, total=False):
-    """What the keeper sends: a reply to a request, or (``event``) the exit of a process."""
-
-    id: int
-    ok: bool
-    error: str
-    event: str
-    name: str
-    boot: int
-    pid: int
-    start_ticks: int
-    octet: int
-    undo: int
-    code: int | None
-    signal: int | None
-    at_ns: int
-    said: str
-    killed: list[str]
-    orphans: list[str]
-    failed_undos: list[int]
-    left: list[str]
-    unrecorded: int
+_Reply = dict[str, Any]
+"""What the keeper sends: a reply to a request, or (``event``) the exit of a process."""
 
 
 class Keeper:
@@ -163,14 +132,6 @@ class Keeper:
         """Send a signal to a running process; returns its pid, ``ServerError`` when none runs."""
         return int(self._ask("signal", name=name, number=int(number))["pid"])
 
-    def pause(self, name: str) -> None:
-        """SIGSTOP; returns when the kernel reports every thread stopped."""
-        await_threads(name, self.signal(name, signal.SIGSTOP), stopped=True)
-
-    def resume(self, name: str) -> None:
-        """SIGCONT; returns when no thread is stopped any more."""
-        await_threads(name, self.signal(name, signal.SIGCONT), stopped=False)
-
     def lease(self, ports: Sequence[int] = (), *, besides: Sequence[int] = ()) -> int:
         """Lease a free octet L, none of ``besides``; ``ports`` must be free on the addresses 127.L too."""
         try:
@@ -218,32 +179,27 @@ class Keeper:
             return path
         return Path(f"/proc/{self.pid}/root") / path.relative_to("/")
 
-    def end(self) -> Ending:
-        """Kill what is left, run the undos, end the keeper; a second call does nothing.
+    def end(self) -> Sequence[str]:
+        """Kill what is left, run the undos, end the keeper; names of what was killed, none at a second call.
 
         Raises ``ServerError`` when something could not be ended or undone, or when the record lacks events.
         """
         if self._ended:
-            return Ending()
+            return ()
         self._ended = True
         try:
             reply = self._ask("end", within_s=_END_TIMEOUT_S)
-            ending = Ending(
-                tuple(reply["killed"]),
-                tuple(reply["orphans"]),
-                tuple(reply["failed_undos"]),
-                tuple(reply["left"]),
-            )
         finally:
             self._close()
-        if ending.failed_undos or ending.left:
-            raise ServerError(f"the keeper could not undo {ending.failed_undos} or end {ending.left}")
+        failed, left = tuple(reply["failed_undos"]), tuple(reply["left"])
+        if failed or left:
+            raise ServerError(f"the keeper could not undo {failed} or end {left}")
         if reply["unrecorded"]:
             raise ServerError(
                 f"the keeper could not record {reply['unrecorded']} starts and ends of processes",
                 remedy=f"free space for {self._events} and run again",
             )
-        return ending
+        return tuple(reply["killed"])
 
     # inside ---------------------------------------------------------------------------------
 

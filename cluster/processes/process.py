@@ -21,6 +21,7 @@ from pathlib import Path
 from cluster.configuration import Layers, java_properties
 from cluster.processes.runner import Exit, Launch, Started
 from cluster.processes.site import Site
+from cluster.waiting import await_threads
 from protocol.errors import NotReadyError, ServerError, UnplannedDeathError
 
 KILL_TIMEOUT_S = 60.0
@@ -212,15 +213,18 @@ class Process(ABC):
             return self._end(signal.SIGTERM, timeout_s)
 
     def pause(self) -> None:
-        """Suspend it (SIGSTOP); returns when the kernel reports every thread stopped."""
+        """Suspend it (SIGSTOP); returns when the kernel reports every thread stopped.
+
+        Not by an engine's own pause: where cgroups are of version 1 it gives up on a busy machine.
+        """
         with self._order:
-            self._let("be paused", self._runner.pause)
+            self._let("be paused", signal.SIGSTOP, stopped=True)
             self._paused = True
 
     def resume(self) -> None:
         """Continue it (SIGCONT); returns when no thread is stopped any more."""
         with self._order:
-            self._let("be resumed", self._runner.resume)
+            self._let("be resumed", signal.SIGCONT, stopped=False)
             self._paused = False
 
     def unplanned(self) -> list[Exit]:
@@ -302,10 +306,10 @@ class Process(ABC):
             )
         return ended
 
-    def _let(self, verb: str, order: Callable[[str], None]) -> None:
+    def _let(self, verb: str, number: signal.Signals, *, stopped: bool) -> None:
         boot = self._running(verb)
         try:
-            order(self.name)
+            await_threads(self.name, self._runner.signal(self.name, number), stopped=stopped)
         except ServerError:
             self.ended(boot, 1)
             self._running(verb)  # it died meanwhile: says how

@@ -70,15 +70,7 @@ class Runner(Protocol):
         ...
 
     def signal(self, name: str, number: signal.Signals) -> int:
-        """Send SIGKILL or SIGTERM to a process; its pid, ``ServerError`` when none of that name runs."""
-        ...
-
-    def pause(self, name: str) -> None:
-        """Suspend it (SIGSTOP); returns when the kernel reports every thread stopped."""
-        ...
-
-    def resume(self, name: str) -> None:
-        """Continue it (SIGCONT); returns when no thread is stopped any more."""
+        """Send a signal to a process; its pid, ``ServerError`` when none of that name runs."""
         ...
 
 

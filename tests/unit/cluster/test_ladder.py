@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from cluster.processes.process import Process, Rung, telling_lines
+from cluster.processes.process import Process, ProcessState, Rung, telling_lines
 from cluster.processes.runner import Exit, Launch, Started
 from cluster.waiting import wait_until
 from protocol.errors import NotReadyError, UnplannedDeathError
@@ -71,6 +74,24 @@ def test_who_dies_is_told_with_its_code_and_last_lines(tmp_path: Path) -> None:
         process.wait_ready(5)
     assert "b1 (boot 1) ended on its own after rung 'started' with exit code 2" in str(raised.value)
     assert "no such directory" in str(raised.value)
+
+
+def test_who_is_paused_stands_still_until_it_is_resumed(tmp_path: Path) -> None:
+    process: Any = Climber(tmp_path)
+    with subprocess.Popen(["sleep", "600"]) as sleeper:
+
+        def sent(_name: str, number: signal.Signals) -> int:
+            sleeper.send_signal(number)
+            return sleeper.pid
+
+        process._runner.signal = sent
+        process.pause()
+        assert process.state is ProcessState.PAUSED
+        assert os.waitid(os.P_PID, sleeper.pid, os.WSTOPPED | os.WNOHANG) is not None
+        process.resume()
+        assert process.state is ProcessState.RUNNING
+        assert os.waitid(os.P_PID, sleeper.pid, os.WCONTINUED | os.WNOHANG) is not None
+        sleeper.kill()
 
 
 def test_waiting_says_what_it_saw_last() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import queue
 import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,7 +41,6 @@ class FakeEngine:
         self.stream = FakeDeaths()
         self.refused: set[str] = set()
         self.orders: list[tuple[str, str]] = []
-        self.pid = 4711
 
     def deaths(self, label: str) -> FakeDeaths:
         return self.stream
@@ -51,12 +49,9 @@ class FakeEngine:
         if container in self.refused:
             raise ServerError("no such image")
         self.orders.append(("start", container))
-        return self.pid
+        return 4711
 
     def kill(self, container: str, number: int) -> None:
-        if number in (signal.SIGSTOP, signal.SIGCONT):
-            os.kill(self.pid, number)
-            return
         self.stream.told.put((container, 128 + number))
 
     def exit_code(self, container: str) -> int | None:
@@ -121,17 +116,6 @@ def test_an_end_belongs_to_the_boot_that_was_begun_last(scene: Scene, tmp_path: 
     ]
     assert lines[2]["earliest_ns"] <= lines[2]["at_ns"]
     assert "earliest_ns" not in lines[4]  # the harness did not order it
-
-
-def test_who_is_paused_stands_still_until_it_is_resumed(scene: Scene) -> None:
-    with subprocess.Popen(["sleep", "600"]) as process:
-        scene.engine.pid = process.pid
-        scene.start("b1", 1)
-        scene.containers.pause("b1")
-        assert os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOHANG) is not None
-        scene.containers.resume("b1")
-        assert os.waitid(os.P_PID, process.pid, os.WCONTINUED | os.WNOHANG) is not None
-        process.kill()
 
 
 def test_ends_of_others_are_nobodys(scene: Scene) -> None:
