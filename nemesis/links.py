@@ -19,6 +19,7 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from cluster.interface import Cluster, Links, LinkState, ProcessState, Way
+from cluster.links import CLEAR
 from cluster.messages import HOLDING
 from nemesis.registry import CountingFault, Fault, FaultContext, HealOrder, Proof, register
 from plans.grammar.names import DestinationName, Params, ServerName, SourceName
@@ -26,7 +27,6 @@ from protocol.addresses import OBSERVER, link_name
 from protocol.errors import FaultError, LinkError, UsageError
 
 Pair = tuple[str, str]
-_SOUND = LinkState(cut=False, held=(), latency_ms=0, rate_bytes_per_s=0)
 
 
 class Link(Params):
@@ -112,7 +112,7 @@ class LinksFault(Fault):
             raise FaultError("; ".join(errors))
         states = self._states(links)
         for name, state in states.items():
-            if state != _SOUND:
+            if state != CLEAR:
                 raise FaultError(f"{name} is not healed of {self.kind}; the proxy says {state}")
         return {"links": list(states)}
 

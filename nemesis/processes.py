@@ -8,7 +8,6 @@ end is no unplanned death.
 from __future__ import annotations
 
 import signal
-from collections.abc import Mapping
 
 from pydantic import Field
 
@@ -153,15 +152,13 @@ def _confirmed_down(process: Process, injected: Proof) -> Proof:
     return {"boot": process.boot, "state": str(process.state)}
 
 
-def restart(
-    process: Process, *, timeout_s: float, conf: Mapping[str, str] | None = None, version: str | None = None
-) -> Proof:
+def restart(process: Process, *, timeout_s: float) -> Proof:
     """Start a process that is down and wait until it is ready; facts of the new boot.
 
     ``UsageError`` when it is not down, ``NotReadyError`` when it does not become ready.
     """
     _must_be_down(process)
-    process.start(conf=conf or None, version=version)
+    process.start()
     process.wait_ready(timeout_s)
     return {"boot": process.boot, "ready": True}
 

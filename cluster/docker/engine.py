@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import docker
 import requests
@@ -67,7 +68,7 @@ class Engine:
         """Start it; the process id of its program on this machine, 0 when it has ended already."""
         with _translated("start a container"):
             self._api.start(container)
-            return int(self._api.inspect_container(container)["State"]["Pid"])
+        return int(self._inspected(container)["State"]["Pid"])
 
     def kill(self, container: str, signal: int) -> None:
         """Send its program a signal."""
@@ -76,8 +77,7 @@ class Engine:
 
     def exit_code(self, container: str) -> int | None:
         """With what it ended; None while it runs."""
-        with _translated("inspect a container"):
-            state = self._api.inspect_container(container)["State"]
+        state = self._inspected(container)["State"]
         return None if state["Running"] else int(state["ExitCode"])
 
     def disconnect(self, container: str, network: str) -> None:
@@ -92,19 +92,21 @@ class Engine:
 
     def networks(self, container: str) -> frozenset[str]:
         """The names of the networks that a container is on."""
-        with _translated("inspect a container"):
-            return frozenset(self._api.inspect_container(container)["NetworkSettings"]["Networks"])
+        return frozenset(self._inspected(container)["NetworkSettings"]["Networks"])
 
     def network_stack(self, container: str) -> str:
         """The file by which the machine knows a container's network stack; empty while it is down."""
-        with _translated("inspect a container"):
-            return str(self._api.inspect_container(container)["NetworkSettings"]["SandboxKey"])
+        return str(self._inspected(container)["NetworkSettings"]["SandboxKey"])
 
     def deaths(self, label: str) -> Deaths:
         """A stream of the deaths of containers with a label, from now on."""
         with _translated("watch containers"):
             filters = {"type": ["container"], "event": ["die"], "label": [label]}
             return Deaths(self._api.events(filters=filters, decode=True))
+
+    def _inspected(self, container: str) -> Any:
+        with _translated("inspect a container"):
+            return self._api.inspect_container(container)
 
 
 class Deaths:

@@ -9,7 +9,7 @@ from evidence.codes import NEVER, ErrorCode, Flag, Kind, Outcome, Proof
 from evidence.schemas import OperationRow
 from protocol.wording import counted
 from reports.explain.moments import Moment
-from reports.explain.rows import Names
+from reports.explain.rows import Names, stretches
 
 OF_LEDGER = (Kind.CREATE, Kind.OPEN, Kind.CLOSE, Kind.DELETE, Kind.FORCE)
 
@@ -46,19 +46,9 @@ def read_moments(
         reads = [
             row for row in reads if row["entry"] <= entry <= row["last"] and row["outcome"] != Outcome.OK
         ]
-    for chain in _chains(sorted(reads, key=lambda row: (row["client"], row["handle"], row["seq"]))):
+    ordered = sorted(reads, key=lambda row: (row["client"], row["handle"], row["seq"]))
+    for chain in stretches(ordered, _continues):
         yield _chain(chain, names) if len(chain) > 1 else _read(chain[0], names)
-
-
-def _chains(reads: Iterable[OperationRow]) -> Iterator[list[OperationRow]]:
-    chain: list[OperationRow] = []
-    for row in reads:
-        if chain and not _continues(chain[-1], row):
-            yield chain
-            chain = []
-        chain.append(row)
-    if chain:
-        yield chain
 
 
 def _continues(one: OperationRow, other: OperationRow) -> bool:

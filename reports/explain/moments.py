@@ -44,20 +44,13 @@ def format_moments(moments: Iterable[Moment], began_ns: int) -> Iterator[str]:
 
 def joined(moments: Iterable[Moment]) -> list[Moment]:
     """In order of time, with neighbours that say the same as one."""
-    return list(_joined(sorted(moments)))
-
-
-def _joined(moments: Iterable[Moment]) -> Iterator[Moment]:
-    held: Moment | None = None
-    for moment in moments:
-        if held is not None and (both := _both(held, moment)):
-            held = both
-            continue
-        if held is not None:
-            yield held
-        held = moment
-    if held is not None:
-        yield held
+    lines: list[Moment] = []
+    for moment in sorted(moments):
+        if lines and (both := _both(lines[-1], moment)):
+            lines[-1] = both
+        else:
+            lines.append(moment)
+    return lines
 
 
 def _both(one: Moment, other: Moment) -> Moment | None:

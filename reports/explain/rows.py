@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -128,6 +128,17 @@ class Names:
     def rule(self, number: int) -> str:
         """The fault that a rule of the proxy belongs to."""
         return self.rules.get(number, f"rule {number}")
+
+
+def stretches(rows: Iterable[Row], continues: Callable[[Row, Row], bool]) -> list[list[Row]]:
+    """The rows in their order, cut where one does not continue the row before it."""
+    found: list[list[Row]] = []
+    for row in rows:
+        if found and continues(found[-1][-1], row):
+            found[-1].append(row)
+        else:
+            found.append([row])
+    return found
 
 
 def fault_name(fault: FaultRow) -> str:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from evidence.codes import NEVER, Direction, FrameFlag, Status
 from evidence.schemas import FrameRow
 from reports.explain.moments import Moment
-from reports.explain.rows import Names
+from reports.explain.rows import Names, stretches
 from reports.explain.wire import answer_text, frame_moments, kind_text, request_fate, status_text
 
 _ACTS = {
@@ -43,13 +43,18 @@ def deciding_moments(rows: Sequence[FrameRow], names: Names) -> Iterator[Moment]
         yield from frame_moments(rows, names, None)
         return
     step = len({row["bookie"] for row in rows})
+
+    def continues(one: FrameRow, other: FrameRow) -> bool:
+        """Whether they have the same fate, and ids that follow each other, at most ``step`` apart."""
+        near = _stream(one) == _stream(other) and other["entry"] - one["entry"] <= step
+        return near and _text(one, names) == _text(other, names)
+
     ordered = sorted(rows, key=lambda row: (*_stream(row), row["entry"], row["seq"]))
-    for _, frames in groupby(ordered, key=_stream):
-        for stretch in _stretches(list(frames), names, step):
-            if len(stretch) < _SHORTEST_STRETCH:
-                yield from frame_moments(stretch, names, None)
-            else:
-                yield _as_one(stretch, names)
+    for stretch in stretches(ordered, continues):
+        if len(stretch) < _SHORTEST_STRETCH:
+            yield from frame_moments(stretch, names, None)
+        else:
+            yield _as_one(stretch, names)
 
 
 def _text(row: FrameRow, names: Names) -> str:
@@ -59,19 +64,6 @@ def _text(row: FrameRow, names: Names) -> str:
         "forwarded_ns": row["forwarded_ns"] if row["forwarded_ns"] == NEVER else row["received_ns"],
     }
     return request_fate(plain, names) if row["way"] == Direction.REQUEST else f": {answer_text(plain, names)}"
-
-
-def _stretches(frames: list[FrameRow], names: Names, step: int) -> Iterator[list[FrameRow]]:
-    """Neighbours with the same fate whose ids follow each other, at most ``step`` apart."""
-    stretch = [frames[0]]
-    for row in frames[1:]:
-        follows = row["entry"] - stretch[-1]["entry"] <= step
-        if follows and _text(row, names) == _text(stretch[-1], names):
-            stretch.append(row)
-        else:
-            yield stretch
-            stretch = [row]
-    yield stretch
 
 
 def _as_one(stretch: list[FrameRow], names: Names) -> Moment:

@@ -43,9 +43,6 @@ _PROXIES = ("http_proxy", "https_proxy", "no_proxy")
 
 def main(arguments: list[str]) -> int:
     """Do what the arguments say; the exit code."""
-    if {"--help", "-h"} & set(arguments):
-        sys.stdout.write(__doc__ or "")
-        return 0
     try:
         _carry_out(_parsed(arguments))
     except FencepostError as error:

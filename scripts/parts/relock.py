@@ -45,9 +45,6 @@ LOCKED = {
 
 def main(arguments: list[str]) -> int:
     """Write what the arguments name; the exit code."""
-    if {"--help", "-h"} & set(arguments):
-        sys.stdout.write(__doc__ or "")
-        return 0
     upgrade = "--upgrade" in arguments
     names = [argument for argument in arguments if argument != "--upgrade"]
     try:

@@ -90,9 +90,6 @@ def main(arguments: list[str]) -> int:
     options = [one for one in arguments if one == LONG]
     names = [one for one in arguments if one != LONG]
     known = {tier.name: tier for tier in tiers(*options)}
-    if {"--help", "-h"} & set(arguments):
-        sys.stdout.write(__doc__ or "")
-        return 0
     strangers = [name for name in names if name not in known]
     if strangers:
         print(f"error: no tier {', '.join(strangers)}; there are {', '.join(known)}", file=sys.stderr)
