@@ -109,18 +109,11 @@ def _modes() -> Iterator[tuple[str, str]]:
     yield from ((mode.name, mode.about) for mode in MODES.values())
 
 
-def _defects() -> Iterator[tuple[str, str]]:
-    from plans.defects import defects
+def _changes(kind: str) -> Iterator[tuple[str, str]]:
+    from plans.defects import cures, defects
 
-    for name, one in defects().items():
-        yield name, f"{one.title} ({', '.join(one.processes)}; {one.releases})"
-
-
-def _cures() -> Iterator[tuple[str, str]]:
-    from plans.defects import cures
-
-    for name, one in cures().items():
-        yield name, f"{one.title} ({', '.join(one.findings)}; {one.releases})"
+    for name, one in (cures() if kind == "cures" else defects()).items():
+        yield name, f"{one.title} ({', '.join(one.findings or one.processes)}; {one.releases})"
 
 
 def _versions(_: Path) -> Iterator[str]:
@@ -163,8 +156,8 @@ _LISTS: dict[str, Callable[[Path], Iterator[str]]] = {
     "admin": lambda _: _columns(_admin()),
     "modes": lambda _: _columns(_modes()),
     "versions": _versions,
-    "defects": lambda _: _columns(_defects()),
-    "cures": lambda _: _columns(_cures()),
+    "defects": lambda _: _columns(_changes("defects")),
+    "cures": lambda _: _columns(_changes("cures")),
     "runs": _runs,
     "schema": _schema,
 }

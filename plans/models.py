@@ -80,14 +80,7 @@ class Control(Params):
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Control:
-        kinds = {
-            "mode": self.mode,
-            "version": self.version,
-            "set": self.settings,
-            "step": self.step,
-            "defect": self.defect,
-            "nothing": self.nothing,
-        }
+        kinds = self.model_dump(by_alias=True, exclude={"ledger", "property"})
         given = [name for name, value in kinds.items() if value is not None]
         if len(given) != 1:
             raise ValueError(f"a control is one of {', '.join(kinds)}; given: {', '.join(given) or 'none'}")

@@ -18,11 +18,6 @@ from workloads.leading import Leader, Leadership, LeadingLoad, Term
 from workloads.member import RETRY_S, Member
 from workloads.registry import Crew, Job, register
 
-_TOTALS = (
-    *("ledgers", "acked", "unknown", "failed", "closed", "rolled"),
-    *("recovered", "takeovers", "deposed", "passes", "read"),
-)
-
 
 @register
 class ChainLoad(LeadingLoad):
@@ -35,7 +30,10 @@ class ChainLoad(LeadingLoad):
 
     kind = "chain"
     about = "one client leads a log of ledgers, another takes over, others read the whole log"
-    totals = _TOTALS
+    totals = (
+        *("ledgers", "acked", "unknown", "failed", "closed", "rolled"),
+        *("recovered", "takeovers", "deposed", "passes", "read"),
+    )
 
     log: LogName = "log"
     readers: Clients = ()

@@ -14,12 +14,6 @@ from pydantic import Field
 from workloads.leading import Leader, Leadership, LeadingLoad, Term
 from workloads.registry import Crew, Job, register
 
-_TOTALS = (
-    "ledgers",
-    *("acked", "unknown", "failed", "closed", "rolled", "recovered"),
-    *("takeovers", "late_acked", "late_refused"),
-)
-
 
 @register
 class FailoverLoad(LeadingLoad):
@@ -31,7 +25,10 @@ class FailoverLoad(LeadingLoad):
 
     kind = "failover"
     about = "one client writes; when it hangs, another takes over, and the first continues in its old ledger"
-    totals = _TOTALS
+    totals = (
+        *("ledgers", "acked", "unknown", "failed", "closed", "rolled", "recovered"),
+        *("takeovers", "late_acked", "late_refused"),
+    )
 
     late_entries: int = Field(default=20, ge=1)
 

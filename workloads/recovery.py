@@ -65,11 +65,6 @@ class Contest:
     ends: dict[str, int] = field(default_factory=dict)
     over: threading.Event = field(default_factory=threading.Event)
 
-    def meet(self) -> None:
-        """Wait a moment for the other recoverers, so that all begin together."""
-        with suppress(threading.BrokenBarrierError):
-            self.start.wait(_MEET_S)
-
 
 class Contests:
     """The ledgers to be recovered, in the same order for every recoverer; thread-safe."""
@@ -123,7 +118,8 @@ class _Recoverer(Member[RecoveryLoad]):
         contest = self.contests.at(self._place)
         if contest is None:
             return
-        contest.meet()
+        with suppress(threading.BrokenBarrierError):
+            contest.start.wait(_MEET_S)  # so that all begin together
         while not self._recovers(contest):
             if self.crew.stop.wait(RETRY_S):
                 return
