@@ -85,9 +85,11 @@ def remove_containers(run: str) -> None:
     sweep(EngineSocket(socket_path()), f"{RUN_LABEL}={run}")
 
 
-def unmount_below(folder: Path, mounts: Path = Path("/proc/self/mounts")) -> None:
+def unmount_below(folder: Path) -> None:
     """Unmount the disks of a run in containers whose harness and keeper were killed, the innermost first."""
-    points = [line.split()[1].replace("\\040", " ") for line in mounts.read_text().splitlines()]
+    points = [
+        line.split()[1].replace("\\040", " ") for line in Path("/proc/self/mounts").read_text().splitlines()
+    ]
     place = f"{folder.absolute()}/"
     for point in reversed([point for point in points if point.startswith(place)]):
         done = subprocess.run(["umount", point], capture_output=True, text=True)

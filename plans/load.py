@@ -64,18 +64,16 @@ def load(
     vocabulary: Vocabulary,
     *,
     settings: Mapping[str, object] = _NO_SETTINGS,
-    modes: Collection[str] = tuple(MODES),
 ) -> Plan:
     """Read and check a plan file.
 
-    ``settings`` sets parameters named under the plan's ``vary`` (values or their text), ``modes`` are the
-    names a plan may use. The controls belong to the plan as it is written, so they are checked without
-    ``settings``.
+    ``settings`` sets parameters named under the plan's ``vary`` (values or their text). The controls belong
+    to the plan as it is written, so they are checked without ``settings``.
     """
     document = parse_file(Path(path))
 
     def varied(values: Mapping[str, object]) -> Plan:
-        return read(document, vocabulary, settings=values, modes=modes)
+        return read(document, vocabulary, settings=values, modes=tuple(MODES))
 
     plan = varied(settings)
     if not settings:

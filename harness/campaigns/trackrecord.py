@@ -25,13 +25,12 @@ from harness.preparing import prepare
 from harness.request import RunRequest
 from plans.expected.expectations import Property
 from plans.grammar.names import LedgerName, ModeName, Params
-from plans.reading.document import parse
+from plans.reading.document import parse_file
 from plans.reading.nearest import unknown
 from plans.versions import Version
 from protocol.errors import UsageError
 from protocol.exit_codes import ExitCode
 from reports import marks
-from reports.results import RunResult
 
 FILE = Path(__file__).parent / "bugs.yaml"
 MARK = "track record"
@@ -57,9 +56,9 @@ class Bug(Params):
         return f"fencepost run {self.scenario} --mode {self.mode} --bookkeeper {release}"
 
 
-def bugs(names: Iterable[str] = (), *, file: Path = FILE) -> list[Bug]:
+def bugs(names: Iterable[str] = ()) -> list[Bug]:
     """All bugs in the order of the file, or the named ones; ``UsageError`` for an unknown name."""
-    found = TypeAdapter(list[Bug]).validate_python(parse(file.read_text(encoding="utf-8"), str(file)).tree)
+    found = TypeAdapter(list[Bug]).validate_python(parse_file(FILE).tree)
     known = {bug.name: bug for bug in found}
     for name in names:
         if name not in known:
@@ -158,7 +157,9 @@ def carry_out(
         ):
             for number, result in ended:
                 side = sides[(number - 1) // times]
-                side.shown.append(_shown(side.bug, result))
+                (mode,) = result.modes
+                names = ledger_names(mode.folder)
+                side.shown.append(showing(side.bug, mode.verdict, names, as_stated=mode.comparison.met))
     finally:  # what was found is printed, however it ends
         lines = list(table(sides))
         for line in lines if any(side.shown for side in sides) else ():
@@ -166,11 +167,6 @@ def carry_out(
     if document is not None:
         marks.put(document, MARK, lines)
     return _concluded(sides)
-
-
-def _shown(bug: Bug, result: RunResult) -> Showing:
-    (mode,) = result.modes
-    return showing(bug, mode.verdict, ledger_names(mode.folder), as_stated=mode.comparison.met)
 
 
 def _concluded(sides: Sequence[Side]) -> int:

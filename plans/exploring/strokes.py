@@ -159,14 +159,6 @@ def _late(random: Random) -> Tree:
     return {**_some(random), "delay_ms": pick(random, _LATENCIES_MS)}
 
 
-def _slow(random: Random) -> Tree:
-    return {"latency_ms": pick(random, _LATENCIES_MS)}
-
-
-def _silent(random: Random) -> Tree:
-    return {"way": pick(random, ("both", "requests", "answers"))}
-
-
 KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
@@ -181,8 +173,8 @@ KINDS: dict[str, Kind] = {
         _process("kill_zookeeper", "kill", METADATA, lambda _: (ZOOKEEPER,)),
         _process("pause_zookeeper", "pause", METADATA, lambda _: (ZOOKEEPER,)),
         _link("cut", lambda _: {}),
-        _link("hold", _silent),
-        _link("slow", _slow),
+        _link("hold", lambda random: {"way": pick(random, ("both", "requests", "answers"))}),
+        _link("slow", lambda random: {"latency_ms": pick(random, _LATENCIES_MS)}),
         _island("isolate_client", LINKS, lambda cast: cast.clients),
         _messages("drop_messages", "drop", _some),
         _messages("delay_messages", "delay", _late),

@@ -41,11 +41,7 @@ _ONLY: Schema = {
 }
 
 
-def json_schema(
-    vocabulary: Vocabulary,
-    *,
-    modes: Iterable[str] = tuple(MODES),
-) -> Schema:
+def json_schema(vocabulary: Vocabulary, *, modes: Iterable[str] = tuple(MODES)) -> Schema:
     """The schema of a plan whose steps ``vocabulary`` defines; plain values, ready for JSON."""
     whole = (Chaos, ChaosFault, Load, StepSpec, Together)
     inlined: list[type[BaseModel]] = [*whole, *vocabulary.workloads.values()]
@@ -68,7 +64,7 @@ def json_schema(
         _step("wait_for", _wait_for(conditions, defs)),
         _step("load", _load(names, defs, vocabulary.workloads)),
         _step("chaos", _chaos(names, defs, vocabulary)),
-        _together(),
+        _step("together", _list_of(_list_of(_ref("Step")))),
     ]
     defs["Expectation"] = {
         "oneOf": [{"const": "holds"}, *(_stated(name, names[model]) for name, model in EXPECTATIONS.items())]
@@ -80,16 +76,12 @@ def json_schema(
 
 
 def _document(plan: Schema, defs: Schema, modes: list[str]) -> Schema:
-    stated = {"type": "array", "items": _ref("Expectation"), "minItems": 1}
+    stated = dict.fromkeys(modes, _list_of(_ref("Expectation")))
     plan["properties"] |= {
-        "steps": {"type": "array", "items": _ref("Step"), "minItems": 1},
-        "control": {"oneOf": [_ref("Control"), {"type": "array", "items": _ref("Control"), "minItems": 1}]},
-        "modes": {"type": "array", "items": {"enum": modes}, "minItems": 1},
-        "expect": {
-            "type": "object",
-            "properties": dict.fromkeys(modes, stated),
-            "additionalProperties": False,
-        },
+        "steps": _list_of(_ref("Step")),
+        "control": {"oneOf": [_ref("Control"), _list_of(_ref("Control"))]},
+        "modes": _list_of({"enum": modes}),
+        "expect": {"type": "object", "properties": stated, "additionalProperties": False},
     }
     whole = {**plan, "$defs": {name: _varied(defs[name]) for name in sorted(defs)} | {"Vary": _VARY}}
     return {"$schema": _DIALECT, **whole, "title": "Fencepost plan"}
@@ -103,20 +95,17 @@ def _name_of(reference: Schema) -> str:
     return str(reference["$ref"]).removeprefix(_REFERENCE)
 
 
+def _list_of(items: Schema) -> Schema:
+    return {"type": "array", "items": items, "minItems": 1}
+
+
 def _one(name: str, schema: Schema) -> Schema:
     """A mapping with the one key ``name``."""
-    return {
-        "type": "object",
-        "properties": {name: schema},
-        "required": [name],
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": {name: schema}, "required": [name], "additionalProperties": False}
 
 
 def _stated(name: str, schema: Schema) -> Schema:
-    one = _one(name, schema)
-    one["properties"] = {name: schema, ONLY: _ONLY}
-    return one
+    return {**_one(name, schema), "properties": {name: schema, ONLY: _ONLY}}
 
 
 def _step(name: str, schema: Schema, *, has_outcome: bool = False) -> Schema:
@@ -131,11 +120,6 @@ def _step(name: str, schema: Schema, *, has_outcome: bool = False) -> Schema:
     if has_outcome:
         one["properties"]["outcome"] = {"enum": ["ok", "unknown", "fail", "any"]}
     return one
-
-
-def _together() -> Schema:
-    branch = {"type": "array", "items": _ref("Step"), "minItems": 1}
-    return _step("together", {"type": "array", "items": branch, "minItems": 1})
 
 
 def _wait_for(conditions: Mapping[str, Schema], defs: Schema) -> Schema:
@@ -158,12 +142,9 @@ def _load(names: Mapping[type[BaseModel], Schema], defs: Schema, workloads: Mode
 def _chaos(names: Mapping[type[BaseModel], Schema], defs: Schema, vocabulary: Vocabulary) -> Schema:
     own = defs[_name_of(names[Chaos])]
     faults = [_one(name, names[model]) for name, model in sorted(vocabulary.faults.items())]
-    listed = {"type": "array", "items": {"oneOf": faults} if faults else {"type": "object"}, "minItems": 1}
-    return {
-        **own,
-        "properties": own["properties"] | {"faults": listed},
-        "required": [*own["required"], "faults"],
-    }
+    listed = _list_of({"oneOf": faults} if faults else {"type": "object"})
+    required = [*own["required"], "faults"]
+    return {**own, "properties": own["properties"] | {"faults": listed}, "required": required}
 
 
 def _varied(schema: object) -> object:
