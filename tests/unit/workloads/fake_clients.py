@@ -191,6 +191,11 @@ class FakeClient:
         return {}
 
 
+def hang(client: FakeClient) -> None:
+    """Its adds go on without an acknowledgement."""
+    client.script["await_acked"] = {**NOT_YET, "acked": 0}
+
+
 def fake_cluster(*names: str) -> Any:
     ledgers = FakeLedgers()
     clients = {name: FakeClient(name, ledgers) for name in names}

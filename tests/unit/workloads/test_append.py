@@ -7,10 +7,8 @@ from functools import partial
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 import workloads.member
-from plans.grammar.names import Names
 from protocol.errors import UsageError
 from tests.unit.workloads.fake_clients import BREAK, FENCED, NO_BOOKIES, NOT_YET, SILENCE, fake_cluster
 from tests.unit.workloads.running import load_of
@@ -176,15 +174,6 @@ def test_a_writer_that_dies_again_while_it_comes_back_is_waited_for_again() -> N
         load.until(lambda: len(cluster.ledgers.state) > 2)
 
 
-def test_a_load_ends_although_its_writer_is_dead() -> None:
-    cluster = fake_cluster("writer", "reader", "closer")
-    with running(cluster, writers=["writer"], readers=["reader"], closer="closer") as load:
-        load.until(lambda: cluster.ledgers.state)
-        for client in cluster.clients.values():
-            client.die()
-        assert load.end()["ledgers"] > 0
-
-
 def test_a_load_ends_although_its_writer_is_paused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workloads.member.Asker.__init__, "__kwdefaults__", {"patience_s": 0.2})
     cluster = fake_cluster("writer")
@@ -247,28 +236,3 @@ def test_what_one_member_raises_ends_the_load() -> None:
     cluster.clients["w2"].submit = broken
     with running(cluster, writers=["w1", "w2"]) as load, pytest.raises(UsageError, match="a wrong answer"):
         load.totals()
-
-
-@pytest.mark.parametrize(
-    "params",
-    [
-        {},
-        {"writers": []},
-        {"writers": ["w", "w"]},
-        {"writers": ["w"], "write_quorum": 2, "ack_quorum": 3},
-        {"writers": ["w"], "close_fraction": 1.5},
-        {"writers": ["w"], "entry_bytes": 63},
-        {"writers": ["w"], "rate_per_s": 0},
-    ],
-)
-def test_parameters_that_cannot_be_are_refused(params: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError):
-        AppendLoad(**params)
-
-
-def test_names_are_checked_against_the_plan() -> None:
-    names = Names(bookies=("b1", "b2", "b3"), clients=("writer",))
-    with pytest.raises(ValidationError, match="did you mean `writer`"):
-        AppendLoad.model_validate({"writers": ["writr"]}, context=names.context())
-    with pytest.raises(ValidationError, match="more than the plan's 3 bookies"):
-        AppendLoad.model_validate({"writers": ["writer"], "ensemble": 4}, context=names.context())

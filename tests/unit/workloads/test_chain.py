@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
-from tests.unit.workloads.fake_clients import BREAK, FENCED, NO_BOOKIES, NOT_YET, SILENCE, fake_cluster
+from tests.unit.workloads.fake_clients import BREAK, FENCED, NO_BOOKIES, SILENCE, fake_cluster, hang
 from tests.unit.workloads.running import load_of
 from workloads.chain import ChainLoad
 
 running = partial(
     load_of, ChainLoad, writers=["w1", "w2"], entries_per_ledger=10, patience_s=0.2, read_every_s=0.01
 )
-
-
-def hang(client: Any) -> None:
-    """Its adds go on without an acknowledgement."""
-    client.script["await_acked"] = {**NOT_YET, "acked": 0}
 
 
 def test_one_leads_and_each_ledger_is_in_the_list_before_anything_is_added() -> None:
@@ -121,17 +114,3 @@ def test_a_load_ends_although_a_reader_is_silent() -> None:
         cluster.clients["r1"].die()
         cluster.clients["r1"].resume()
         load.end()
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"writers": ["w1"]}, "at least 2"),
-        ({"readers": ["r1", "r1"]}, "a client is named twice: r1, r1"),
-        ({"log": "a/b"}, "should match pattern"),
-        ({"read_every_s": 0}, "greater than 0"),
-    ],
-)
-def test_parameters_that_cannot_be_are_refused(params: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValidationError, match=message):
-        ChainLoad(**{"writers": ["w1", "w2"], **params})

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from tests.unit.workloads.fake_clients import BREAK, fake_cluster
 from tests.unit.workloads.running import load_of
@@ -107,15 +106,3 @@ def test_a_deleter_that_dies_goes_on_after_its_next_start() -> None:
         owner.restart()
         load.until(lambda: len(deletes(cluster)) > 2)
     assert deletes(cluster)[:2] == [1, 1]
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"keep": -1}, "greater than or equal to 0"),
-        ({"writers": ["w", "w"]}, "a client is named twice: w, w"),
-    ],
-)
-def test_parameters_that_cannot_be_are_refused(params: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValidationError, match=message):
-        ChurnLoad(**{"writers": ["writer"], "deleter": "owner", **params})

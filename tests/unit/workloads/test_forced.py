@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from protocol.errors import UsageError
 from tests.unit.workloads.fake_clients import BREAK, FENCED, NO_BOOKIES, fake_cluster
@@ -84,16 +83,3 @@ def test_a_client_that_speaks_v2_is_told_to_the_user() -> None:
     with running(cluster) as load, pytest.raises(UsageError, match="protocol V2 does not know it") as caught:
         load.totals()
     assert "useV2WireProtocol" in caught.value.remedy
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"entries_per_force": 0}, "greater than or equal to 1"),
-        ({"unforced_fraction": 1.5}, "less than or equal to 1"),
-        ({"writers": ["w", "w"]}, "a client is named twice: w, w"),
-    ],
-)
-def test_parameters_that_cannot_be_are_refused(params: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValidationError, match=message):
-        ForcedLoad(**{"writers": ["writer"], **params})

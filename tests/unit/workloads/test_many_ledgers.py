@@ -5,9 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import pytest
-from pydantic import ValidationError
-
 from protocol.metadata import LedgerState
 from tests.unit.workloads.fake_clients import BREAK, FENCED, NO_BOOKIES, fake_cluster
 from tests.unit.workloads.running import load_of
@@ -74,11 +71,3 @@ def test_every_ledger_that_is_not_closed_is_recovered_once() -> None:
         assert load.totals() == {"recovered": 38, "refused": 1, "closed_already": 1}
     assert cluster.clients["recoverer"].handles == {}
     assert sorted(states.values()).count("recovered") == 38
-
-
-@pytest.mark.parametrize(
-    "params", [{"writers": []}, {"writers": ["a", "a"]}, {"writers": ["a"], "ledgers": 0}]
-)
-def test_parameters_that_cannot_be_are_refused(params: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError):
-        ManyLedgers(**params)

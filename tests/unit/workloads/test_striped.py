@@ -5,10 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import pytest
-from pydantic import ValidationError
-
-from plans.grammar.names import Names, bookie_names
 from protocol.errors import ServerError
 from tests.unit.workloads.fake_clients import fake_cluster
 from tests.unit.workloads.running import load_of
@@ -60,18 +56,3 @@ def test_metadata_that_cannot_be_read_ends_no_ledger() -> None:
     with running(cluster) as load:
         load.until(lambda: len(cluster.clients["writer"].did("await_acked")) > 5)
         assert load.end()["ledgers"] == 1
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"ensemble": 3}, "write quorum 3 is not less than ensemble 3: nothing is striped"),
-        ({"ensemble": 5}, "ensemble 5 leaves none of the plan's 5 bookies to take another's place"),
-        ({"ensemble": 6}, "ensemble 6 is more than the plan's 5 bookies"),
-        ({"changes_per_ledger": 0}, "greater than or equal to 1"),
-    ],
-)
-def test_parameters_that_cannot_be_are_refused(params: dict[str, Any], message: str) -> None:
-    names = Names(bookies=bookie_names(5), clients=("writer",))
-    with pytest.raises(ValidationError, match=message):
-        StripedLoad.model_validate({"writers": ["writer"], **params}, context=names.context())
