@@ -39,12 +39,6 @@ def test_compiled_code_is_kept_although_an_image_of_python_says_otherwise(tmp_pa
     assert list(cached.rglob("modes.*.pyc"))
 
 
-def test_a_folder_of_scenarios_is_named_as_one() -> None:
-    done = fencepost("run", "bp46")
-    assert done.returncode == 2
-    assert "`bp46` is a folder of" in done.stderr
-
-
 def test_results_that_are_a_file_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     done = fencepost("campaign", "gate", "--results", str(tmp_path / "file"))
@@ -62,6 +56,7 @@ def test_a_folder_that_cannot_be_written_is_named_with_the_next_step() -> None:
     ("words", "said"),
     [
         ("chek", "'check'"),
+        ("run bp46", "`bp46` is a folder of"),
         ("run soak/kill9 --rounds 2", "cannot go through 2 rounds: `load` does not end with a round"),
         ("run soak/kill9 --rounds 2", "use --times"),
         ("run soak/kill9 --set for_s", "'for_s'"),

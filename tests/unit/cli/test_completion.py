@@ -12,23 +12,13 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def asked(*, words: str = "", what: str = "bash_complete", arguments: tuple[str, ...] = ()) -> str:
+def asked(*arguments: str, words: str = "") -> str:
     """The output of the command as the shell's script calls it."""
+    script = "import sys; sys.argv[0] = 'fencepost'; from cli.main import main; main()"
+    shell = {"_FENCEPOST_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     return subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "import sys; sys.argv[0] = 'fencepost'; from cli.main import main; main()",
-            *arguments,
-        ],
-        env={
-            **os.environ,
-            **(
-                {"_FENCEPOST_COMPLETE": what, "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
-                if words
-                else {}
-            ),
-        },
+        [sys.executable, "-c", script, *arguments],
+        env={**os.environ, **(shell if words else {})},
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -52,4 +42,4 @@ def test_what_was_begun_is_completed(words: str, offered: str) -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_gets_its_script(shell: str) -> None:
-    assert f"_FENCEPOST_COMPLETE={shell}_complete" in asked(arguments=("completion", shell))
+    assert f"_FENCEPOST_COMPLETE={shell}_complete" in asked("completion", shell)

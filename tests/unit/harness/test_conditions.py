@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,11 +32,6 @@ class Booting:
     def wait_ready(self, timeout_s: float) -> None:
         if not self._ready:
             raise NotReadyError("its journal is replayed")
-
-    def allow_refusal(self) -> None:
-        raise AssertionError("it must not be started")
-
-    allow_end = allow_refusal
 
     def refusal(self) -> Refusal | None:
         return self._ending
@@ -92,41 +86,20 @@ def test_a_refusal_is_told_with_its_reason(tmp_path: Path) -> None:
     assert refused(stage_with(Booting(), tmp_path), asked("")) == (False, "b1 boot 2 is running")
 
 
-CHECKPOINTED = Checkpointed(target="b2")
-
-
-class Marking:
-    """A bookie that wrote its mark at these times, one look after the other."""
-
-    name = "b2"
-
-    def __init__(self, *times_ns: int) -> None:
-        self._looks: Iterator[int] = iter(times_ns)
-
-    def marked_ns(self) -> int:
-        return next(self._looks)
-
-
 def looks(*times_ns: int) -> list[bool]:
-    bookie = Marking(*times_ns)
+    """What is seen of a bookie that wrote its mark at these times, one look after the other."""
+    bookie = SimpleNamespace(name="b2", marked_ns=iter(times_ns).__next__)
     stage: Any = SimpleNamespace(cluster=SimpleNamespace(bookie=lambda name: bookie))
-    look = checkpointed(stage, CHECKPOINTED)
+    look = checkpointed(stage, Checkpointed(target="b2"))
     return [look()[0] for _ in times_ns[1:]]
 
 
-def test_a_mark_that_stays_is_no_checkpoint() -> None:
-    assert looks(7, 7, 7) == [False, False]
+def test_the_second_mark_is_a_checkpoint_that_began_since() -> None:
+    assert looks(7, 7, 7) == [False, False], "no mark moved"
+    assert looks(7, 8, 8, 9) == [False, False, True], "the first may end one that began before"
+    assert looks(0, 5, 6) == [False, True], "it was never marked before"
 
 
-def test_the_first_mark_may_end_a_checkpoint_that_began_before() -> None:
-    assert looks(7, 8, 8, 9) == [False, False, True]
-
-
-def test_a_bookie_that_was_never_marked_begins_at_nothing() -> None:
-    assert looks(0, 5, 6) == [False, True]
-
-
-FENCED = FenceJournaled(target="b2", ledger="main")
 MAIN = 7
 
 
@@ -138,22 +111,16 @@ def journal(*marks: tuple[int, int]) -> bytes:
 
 def seen(folder: Path, **files: bytes) -> bool:
     current = folder / "current"
-    current.mkdir()
+    current.mkdir(exist_ok=True)
     for name, data in files.items():
         (current / f"{name}.txn").write_bytes(data)
     bookie = SimpleNamespace(places=lambda: {"journal": folder})
     cluster = SimpleNamespace(bookie=lambda name: bookie)
     stage: Any = SimpleNamespace(cluster=cluster, ledgers=SimpleNamespace(id=lambda name: MAIN))
-    return fence_journaled(stage, FENCED)[0]
+    return fence_journaled(stage, FenceJournaled(target="b2", ledger="main"))[0]
 
 
-def test_an_empty_journal_has_no_fence(tmp_path: Path) -> None:
+def test_any_file_of_the_journal_may_have_the_fence_of_the_ledger(tmp_path: Path) -> None:
     assert not seen(tmp_path)
-
-
-def test_the_fence_of_another_ledger_and_a_key_are_no_fence_of_this_one(tmp_path: Path) -> None:
-    assert not seen(tmp_path, a1=journal((MAIN, KEY), (8, FENCE)))
-
-
-def test_any_file_of_the_journal_may_have_it(tmp_path: Path) -> None:
+    assert not seen(tmp_path, a1=journal((MAIN, KEY), (8, FENCE))), "a key, and another ledger's fence"
     assert seen(tmp_path, a1=journal((MAIN, KEY)), a2=journal((8, FENCE), (MAIN, FENCE)))

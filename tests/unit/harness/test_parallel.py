@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -17,7 +19,6 @@ from evidence.folder import RunFolder, every_run
 from harness.experiments import parallel, series
 from harness.experiments.series import exit_code
 from harness.experiments.workers import Recording, RecordOrder
-from harness.judging import Judge
 from harness.narrator import Narrator
 from harness.preparing import Prepared
 from harness.request import RunRequest
@@ -32,16 +33,6 @@ from reports.trials import Trial
 SCENARIO = "bp46/truncation"
 MODES = ("unprotected", "protected", "journal")
 Record = Callable[[RunRequest, Path], Recording]
-
-
-class WarmJudge(Judge):
-    """A stand-in for the judge: its session is warm, and every mode is as expected."""
-
-    def __init__(self) -> None:
-        pass
-
-    def wait_warm(self) -> None:
-        pass
 
 
 class FakeRecorders:
@@ -92,7 +83,8 @@ def _without_processes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def carried_out(runs: list[Prepared], record: Record, at_a_time: int = 2) -> list[RunResult]:
     FakeRecorders.carry_out = staticmethod(record)
-    return series._results(runs, WarmJudge(), Narrator(), at_a_time, as_json=False)
+    judge: Any = SimpleNamespace(wait_warm=lambda: None)
+    return series._results(runs, judge, Narrator(), at_a_time, as_json=False)
 
 
 def test_each_mode_is_a_job_and_each_run_has_one_folder(tmp_path: Path) -> None:
@@ -199,16 +191,13 @@ def test_a_single_mode_runs_in_this_process(tmp_path: Path, monkeypatch: pytest.
     assert carried_out([one], lambda *_: pytest.fail("a worker was used"), at_a_time=8) == [here]
 
 
-def test_a_pause_needs_the_terminal_for_one_run() -> None:
-    done = CliRunner().invoke(fencepost, ["run", SCENARIO, "--pause-on", "end", "--parallel", "2"])
-    assert done.exit_code == ExitCode.USAGE
-    assert "leave out --parallel" in done.output
-
-
-@pytest.mark.parametrize("silent", ["--quiet", "--json"])
-def test_a_pause_is_refused_where_nothing_would_say_so(silent: str) -> None:
-    done = CliRunner().invoke(fencepost, ["run", SCENARIO, "--pause-on", "end", silent])
-    assert (done.exit_code, "leave out --quiet and --json" in done.output) == (ExitCode.USAGE, True)
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [("--parallel=2", "--parallel"), ("--quiet", "--quiet and --json"), ("--json", "--quiet and --json")],
+)
+def test_a_pause_needs_the_terminal_for_one_run_and_its_words(option: str, said: str) -> None:
+    done = CliRunner().invoke(fencepost, ["run", SCENARIO, "--pause-on", "end", option])
+    assert (done.exit_code, f"leave out {said}" in done.output) == (ExitCode.USAGE, True)
 
 
 def came_out(verdict: Verdict, *, met: bool, reason: str = "because", **more: bool) -> ModeResult:

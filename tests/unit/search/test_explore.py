@@ -47,6 +47,11 @@ def search(**changes: Any) -> Search:
     return Search(**{**wishes, **changes})
 
 
+def as_shown(request: Any, plan: Any) -> Any:
+    """As much of a prepared run as is shown."""
+    return SimpleNamespace(seed=request.seed, plan=plan)
+
+
 @pytest.fixture
 def searched(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Search with the given results of runs; a given exception is raised instead of a run."""
@@ -57,7 +62,7 @@ def searched(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
             yield Scripted(outcomes, parallel)
 
         monkeypatch.setattr(exploring, "running", no_processes)
-        monkeypatch.setattr(exploring, "prepared", lambda request, plan: _Ready(request.seed, plan))
+        monkeypatch.setattr(exploring, "prepared", as_shown)
         code = explore(search(**changes), quiet=False, as_json=as_json)
         return code, capsys.readouterr().out
 
@@ -84,14 +89,6 @@ class Scripted:
             one = begun.popleft()
             assert label(one) == f"seed {one.prepared.seed}"
             yield one, outcome(Path("results/run"), (), "", 3.0)
-
-
-class _Ready:
-    """As much of a request as is shown."""
-
-    def __init__(self, seed: int, plan: Any) -> None:
-        self.seed = seed
-        self.plan = plan
 
 
 def test_it_ends_with_the_first_anomaly_and_says_what_to_do(searched: Run) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 import struct
 import warnings
@@ -57,6 +58,13 @@ def named(name: str) -> Write:
     return lambda made: made.writestr(name, "x")
 
 
+def refusal(path: Path) -> str:
+    """Why this archive is refused."""
+    with pytest.raises(EvidenceError) as refused, examined(path):
+        pass
+    return str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("write", "why"),
     [
@@ -74,16 +82,14 @@ def named(name: str) -> Write:
     ],
 )
 def test_a_hostile_member_is_refused_by_name(tmp_path: Path, write: Write, why: str) -> None:
-    path = archive(tmp_path / "b.zip", write)
-    with pytest.raises(EvidenceError, match="is refused") as refused, examined(path):
-        pass
-    assert why in str(refused.value)
+    said = refusal(archive(tmp_path / "b.zip", write))
+    assert "is refused" in said
+    assert why in said
 
 
 def test_what_would_grow_beyond_measure_is_refused(tmp_path: Path) -> None:
     zeros = archive(tmp_path / "b.zip", lambda made: made.writestr("protected/raw/a", bytes(300 << 20)))
-    with pytest.raises(EvidenceError, match="would become 314,572"), examined(zeros):
-        pass
+    assert "would become 314,572" in refusal(zeros)
 
 
 def test_members_that_share_their_bytes_are_refused(tmp_path: Path) -> None:
@@ -94,32 +100,25 @@ def test_members_that_share_their_bytes_are_refused(tmp_path: Path) -> None:
     offset = struct.unpack_from("<I", content, first + 42)
     struct.pack_into("<I", content, second + 42, *offset)
     path.write_bytes(content)
-    with pytest.raises(EvidenceError, match=r"overlap|truncated"), examined(path):
-        pass
+    assert re.search("overlap|truncated", refusal(path))
 
 
 def test_too_many_members_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "MOST_MEMBERS", 3)
     path = archive(tmp_path / "b.zip", lambda made: [made.writestr(str(one), "") for one in range(5)])
-    with pytest.raises(EvidenceError, match="6 members, more than 3"), examined(path):
-        pass
+    assert "6 members, more than 3" in refusal(path)
 
 
 @pytest.mark.parametrize("run", ["../../x", "", "latest", "20260101T000000Z-7/.."])
 def test_a_run_with_a_name_that_leads_elsewhere_is_refused(tmp_path: Path, run: str) -> None:
-    path = archive(tmp_path / "b.zip", lambda made: None, run=run)
-    with pytest.raises(EvidenceError, match="names its run"), examined(path):
-        pass
+    assert "names its run" in refusal(archive(tmp_path / "b.zip", lambda made: None, run=run))
 
 
 def test_another_archive_and_another_format_say_what_they_are(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as made:
         made.writestr("x", "x")
-    with pytest.raises(EvidenceError, match=r"no bundle\.json"), examined(tmp_path / "a.zip"):
-        pass
-    later = archive(tmp_path / "b.zip", lambda made: None, form=99)
-    with pytest.raises(EvidenceError, match="format 99"), examined(later):
-        pass
+    assert "no bundle.json" in refusal(tmp_path / "a.zip")
+    assert "format 99" in refusal(archive(tmp_path / "b.zip", lambda made: None, form=99))
     with pytest.raises(UsageError, match="there is no bundle"), examined(tmp_path / "missing.zip"):
         pass
 
@@ -129,6 +128,12 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     folder = tmp_path_factory.mktemp("bundle")
     found: FoundRun = stored_run(folder / "results", modes=["protected"])
     return write_bundle(found, folder / "b.zip", full=False).path.read_bytes()
+
+
+def unpacked(path: Path) -> dict[Path, bytes]:
+    with opened(path.parent / "results", str(path)) as found:
+        files = [one for one in found.path.rglob("*") if one.is_file()]
+        return {one.relative_to(found.path): one.read_bytes() for one in files}
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -144,21 +149,10 @@ def test_no_cut_and_no_flipped_bit_opens_as_something_else(
     path = tmp_path / "b.zip"
     path.write_bytes(damaged)
     try:
-        with opened(tmp_path / "results", str(path)) as found:
-            seen = {
-                one.relative_to(found.path): one.read_bytes()
-                for one in found.path.rglob("*")
-                if one.is_file()
-            }
+        seen = unpacked(path)
     except EvidenceError:
         pass
     else:
         path.write_bytes(bundle)
-        with opened(tmp_path / "results", str(path)) as found:
-            whole = {
-                one.relative_to(found.path): one.read_bytes()
-                for one in found.path.rglob("*")
-                if one.is_file()
-            }
-        assert seen.items() <= whole.items()
+        assert seen.items() <= unpacked(path).items()
     assert list((tmp_path / "results").iterdir()) == []
