@@ -36,11 +36,7 @@ from evidence.codes import NEVER, Message, Status
 from evidence.findings import Finding, Judgement, Verdict
 
 _OWN, _HELD, _LIMBO = "denied_own_ack", "denied_held", "limbo_not_shown"
-_TEXTS = {
-    _OWN: "that it had acknowledged",
-    _HELD: "that its disk had held",
-    _LIMBO: "where limbo was due",
-}
+_TEXTS = {_OWN: "that it had acknowledged", _HELD: "that its disk had held", _LIMBO: "where limbo was due"}
 _READS = (Message.READ, Message.RECOVERY_READ)
 _ANSWER = ("received_ns", "asked_ns", "kind", "status", "source")
 _WORDS = {Status.ENOENTRY: "no such entry", Status.ENOLEDGER: "no such ledger"}

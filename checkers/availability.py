@@ -66,10 +66,7 @@ def _denied(batch: Batch) -> Rows:
 
 
 READING = LedgerFact(
-    "denied_at_the_end",
-    "operations",
-    _denied,
-    values={"invoked_ns": "min", "completed_ns": "max"},
+    "denied_at_the_end", "operations", _denied, values={"invoked_ns": "min", "completed_ns": "max"}
 )
 """When the final reads that were denied were first invoked, and when the last of them ended."""
 

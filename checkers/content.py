@@ -25,11 +25,7 @@ from protocol.wording import counted
 
 _BAD = {
     "damaged": (Proof.DAMAGED, "the payload's checksum is not that of its bytes", "damaged"),
-    "foreign": (
-        Proof.FOREIGN,
-        "the payload is whole but of another run, ledger or entry",
-        "as another",
-    ),
+    "foreign": (Proof.FOREIGN, "the payload is whole but of another run, ledger or entry", "as another"),
     "not_a_payload": (Proof.NONE, "the bytes do not begin with the header of any payload", "as no payload"),
 }
 
@@ -99,10 +95,7 @@ def _bad(bad: Mapping[str, Spans], run: RunFacts) -> Iterator[Finding]:
         for ledger, first, last in bad[kind]:
             entries = entries_text(first, last)
             yield run.finding(
-                f"content/{kind}",
-                (ledger, first, last),
-                f"{entries} read back {how}",
-                f"{entries}: {why}",
+                f"content/{kind}", (ledger, first, last), f"{entries} read back {how}", f"{entries}: {why}"
             )
 
 

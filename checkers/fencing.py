@@ -154,10 +154,7 @@ class Fencing:
                 "taken": found.count("taken"),
             },
             findings=(*after, *taken),
-            counts={
-                _AFTER: sum(row.number for row in late),
-                _TAKEN: sum(row.number for row in took),
-            },
+            counts={_AFTER: sum(row.number for row in late), _TAKEN: sum(row.number for row in took)},
             notes=(*lacking, *some_notes(_denied_and_took(found, facts, run))),
         )
 

@@ -65,9 +65,7 @@ HIGHEST_ACKED = highest("highest_acked", lambda rows: (rows.once(acked),), "entr
 """The highest entry acknowledged."""
 
 HIGHEST_FORCED = highest(
-    "highest_forced",
-    lambda rows: (rows.of(kind=Kind.FORCE, outcome=Outcome.OK).once(identified),),
-    "entry",
+    "highest_forced", lambda rows: (rows.of(kind=Kind.FORCE, outcome=Outcome.OK).once(identified),), "entry"
 )
 """The highest entry that was acknowledged before an ok force."""
 

@@ -130,9 +130,7 @@ def lasting_duties(chain: Sequence[Version], entries: Ints, numbers: Mapping[str
     return {bookie: np.logical_and.reduce([due[bookie] for due in each]) for bookie in shared}
 
 
-def _fragments(
-    chain: Sequence[Version],
-) -> set[tuple[int, int, tuple[str, ...], tuple[int, int, int]]]:
+def _fragments(chain: Sequence[Version]) -> set[tuple[int, int, tuple[str, ...], tuple[int, int, int]]]:
     """The distinct (first, last, bookies, (E, WQ, AQ)) that any version names."""
     return {(*one, version.shape) for version in chain for one in version.ranges(LAST_ENTRY)}
 

@@ -161,12 +161,7 @@ class _Rows(NamedTuple):
 
 
 def span_rows(
-    kind: str,
-    ledger: ArrayLike,
-    first: ArrayLike,
-    last: ArrayLike | None = None,
-    *,
-    proof: Columns = (),
+    kind: str, ledger: ArrayLike, first: ArrayLike, last: ArrayLike | None = None, *, proof: Columns = ()
 ) -> pa.Table:
     """Entries, or ranges of them when ``last`` is given: one row for each run of neighbours with one proof.
 

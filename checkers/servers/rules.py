@@ -127,10 +127,7 @@ def flag_cleared_early(boot: LoggedBoot) -> Iterator[Result]:
         left = counted(int(ends[-1].detail.get("ledgersToRetry", -1)), "ledger")
         last = boot.did(ends[-1], f"ended a full check with {left} to retry")
     yield any(end.detail.get("ledgersToRetry") == 0 for end in ends) or broken(
-        boot,
-        "cleared the flag of its integrity check too early",
-        last,
-        boot.did(cleared, "cleared the flag"),
+        boot, "cleared the flag of its integrity check too early", last, boot.did(cleared, "cleared the flag")
     )
 
 

@@ -136,11 +136,7 @@ on_the_wire(
 # order, lac, content
 
 says("order/added_out_of_order", acked(0), acked(2, expected=1), lawful=[acked(0), acked(1)])
-says(
-    "order/read_out_of_order",
-    [delivered(0), delivered(2, expected=1)],
-    lawful=[delivered(0), delivered(1)],
-)
+says("order/read_out_of_order", [delivered(0), delivered(2, expected=1)], lawful=[delivered(0), delivered(1)])
 says("order/acked_twice", acked(0), acked(0, seq=2), lawful=acked(0))
 READ = operation(Kind.READ, client=READER, entry=0, last=1, result=1)
 says(
@@ -148,11 +144,7 @@ says(
     [acked(0), acked(1), READ],
     lawful=[acked(0), acked(1), ("operations", {**READ[1], "result": 2})],
 )
-says(
-    "lac/went_back",
-    told(0, lac_before=3),
-    lawful=told(3, lac_before=3),
-)
+says("lac/went_back", told(0, lac_before=3), lawful=told(3, lac_before=3))
 says(
     "lac/beyond_close",
     [created(), closed(3, latest_ns=10), told(4, invoked_ns=11, completed_ns=12)],
@@ -178,22 +170,10 @@ on_the_wire(
     lawful=[IN_A_HURRY, acked(0, completed_ns=22), told(0, completed_ns=22)],
 )
 # No version of the metadata names b4.
-on_the_wire(
-    "lac/acked_outside",
-    [created(), took(0, 4, 10)],
-    lawful=[created(), took(0, 3, 10)],
-)
-for kind, proof in (
-    ("damaged", Proof.DAMAGED),
-    ("foreign", Proof.FOREIGN),
-    ("not_a_payload", Proof.NONE),
-):
+on_the_wire("lac/acked_outside", [created(), took(0, 4, 10)], lawful=[created(), took(0, 3, 10)])
+for kind, proof in (("damaged", Proof.DAMAGED), ("foreign", Proof.FOREIGN), ("not_a_payload", Proof.NONE)):
     says(f"content/{kind}", acked(0), delivered(0, proof=proof), lawful=[acked(0), delivered(0)])
-says(
-    "content/two_writings",
-    [acked(0), delivered(0, size_bytes=77)],
-    lawful=[acked(0), delivered(0)],
-)
+says("content/two_writings", [acked(0), delivered(0, size_bytes=77)], lawful=[acked(0), delivered(0)])
 
 # metadata
 

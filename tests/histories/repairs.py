@@ -30,10 +30,7 @@ def elected(at_ns: int = 5, name: str = "ar1") -> Row:
 
 
 def audit(began_ns: int, ended_ns: int, name: str = "ar1") -> list[Row]:
-    return [
-        event(began_ns, name, "audit_started", boot=1),
-        event(ended_ns, name, "audit_ended", boot=1),
-    ]
+    return [event(began_ns, name, "audit_started", boot=1), event(ended_ns, name, "audit_ended", boot=1)]
 
 
 def marked(at_ns: int, *missing: str, ledger: int = 1) -> Row:

@@ -32,9 +32,7 @@ def random_acks(seed: int) -> tuple[list[Fact], RunFacts]:
         (name, {**row, "seq": at} if "seq" in row else row) for at, (name, row) in enumerate(facts, 1)
     ]
     return numbered, run_facts(
-        wire=dice.random() < 0.95,
-        complete=dice.random() < 0.95,
-        damage=dice.choice(DAMAGE),
+        wire=dice.random() < 0.95, complete=dice.random() < 0.95, damage=dice.choice(DAMAGE)
     )
 
 

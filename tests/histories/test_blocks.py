@@ -209,7 +209,7 @@ APART = {
         *(answered(0, 1, Holding.PRESENT, number=number, answered_ns=75 * number) for number in (1, 2)),
     ],
     "a final open that succeeds after a failed one": [
-        *(created(), acked(0), opened(-1, outcome=Outcome.UNKNOWN, error=-10), opened(0, seq=42)),
+        *(created(), acked(0), opened(-1, outcome=Outcome.UNKNOWN, error=-10), opened(0, seq=42))
     ],
 }
 """What has to be known of a ledger is in another block than the rows that are judged by it."""

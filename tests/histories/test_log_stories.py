@@ -40,14 +40,8 @@ CONVICTED: dict[str, tuple[Txn, ...]] = {
         ok(append("x", 2)).by(1).at(2, 3),
         ok(read("x", 2, 1)).by(2).at(0, 9),
     ),
-    "G1c-process": (
-        ok(read("x", 1)).by(1).at(0, 1),
-        ok(append("x", 1)).by(1).at(2, 3),
-    ),
-    "G-single-process": (
-        ok(append("x", 1)).by(1).at(0, 1),
-        ok(read("x")).by(1).at(2, 3),
-    ),
+    "G1c-process": (ok(read("x", 1)).by(1).at(0, 1), ok(append("x", 1)).by(1).at(2, 3)),
+    "G-single-process": (ok(append("x", 1)).by(1).at(0, 1), ok(read("x")).by(1).at(2, 3)),
     "G-nonadjacent-process": (
         ok(append("a", 1)).by(1).at(0, 10),
         ok(read("c")).by(1).at(11, 20),
@@ -79,12 +73,7 @@ CONVICTED: dict[str, tuple[Txn, ...]] = {
         ok(append("x", 1), read("y")),
         ok(read("x", 1), read("y", 1)),
     ),
-    "incompatible-order": (
-        ok(append("x", 1)),
-        ok(append("x", 2)),
-        ok(read("x", 1, 2)),
-        ok(read("x", 2)),
-    ),
+    "incompatible-order": (ok(append("x", 1)), ok(append("x", 2)), ok(read("x", 1, 2)), ok(read("x", 2))),
     "internal": (ok(append("x", 1)), ok(read("x", 1), append("x", 2), read("x", 1)), ok(read("x", 1, 2))),
     "future-read": (ok(read("x", 1), append("x", 1)),),
     "dirty-update": (failed(append("x", 1)), ok(append("x", 2)), ok(read("x", 1, 2))),

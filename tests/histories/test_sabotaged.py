@@ -33,10 +33,7 @@ def elsewhere(said: Judgement) -> Judgement:
     return with_findings(
         said,
         lambda one: replace(
-            one,
-            ledger=one.ledger + 7,
-            first_entry=one.first_entry + 1000,
-            last_entry=one.last_entry + 1000,
+            one, ledger=one.ledger + 7, first_entry=one.first_entry + 1000, last_entry=one.last_entry + 1000
         ),
     )
 

@@ -23,11 +23,7 @@ RULES = {
     "twice": (Rule(DUPLICATE, ("add", "fence"), chance=0.3),),
     "forged": (Rule(FORGE, ("recovery read", "fence"), answers=True, chance=0.2),),
 }
-BUGS = {
-    "none": Bugs(),
-    "forgets": Bugs(crash_forgets_fences=True),
-    "ignores": Bugs(ignores_fences=0.3),
-}
+BUGS = {"none": Bugs(), "forgets": Bugs(crash_forgets_fences=True), "ignores": Bugs(ignores_fences=0.3)}
 
 
 def judged(simulation):

@@ -10,18 +10,7 @@ from collections import Counter
 
 from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Flag, FrameFlag, Holding, Kind, Message
-from tests.histories.rows import (
-    Row,
-    boots,
-    chain,
-    has,
-    ledgers_of,
-    ok,
-    operations,
-    proven,
-    rows,
-    write_set,
-)
+from tests.histories.rows import Row, boots, chain, has, ledgers_of, ok, operations, proven, rows, write_set
 from tests.histories.story import Fact
 from tests.histories.twins import fate, obliged_entries, was_put_back, was_released
 from tests.histories.twins_holdings import loss_class

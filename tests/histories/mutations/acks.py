@@ -73,12 +73,7 @@ def acknowledgements_never_reach_the_writer(case, dice):
     """A fault rule dropped some bookies' acknowledgements, or made refusals of them."""
     add, answers = an_add(case, dice)
     chosen, few = some(answers, dice)
-    swallowed = {
-        "delivered": Status.NONE,
-        "forwarded_ns": NEVER,
-        "flags": int(FrameFlag.DROPPED),
-        "rule": 1,
-    }
+    swallowed = {"delivered": Status.NONE, "forwarded_ns": NEVER, "flags": int(FrameFlag.DROPPED), "rule": 1}
     refused = {"delivered": Status.EFENCED, "flags": int(FrameFlag.FORGED), "rule": 1}
     history = edited(case.history, chosen, **dice.choice([swallowed, refused]))
     return history, too_soon(case, history, add) if few else set()

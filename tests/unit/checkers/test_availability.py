@@ -84,8 +84,7 @@ def test_a_recovery_is_stuck_when_no_bookie_had_lost_state():
 
 
 @pytest.mark.parametrize(
-    ("about", "kind"),
-    [({"ledgerId": 1}, "key_lost"), ({"ledgerId": 2}, "stuck"), ({}, "stuck")],
+    ("about", "kind"), [({"ledgerId": 1}, "key_lost"), ({"ledgerId": 2}, "stuck"), ({}, "stuck")]
 )
 def test_a_recovery_that_is_stuck_for_a_lost_key_is_named_so(about, kind):
     refusal = server(1, 2, "key_refused", 40, 40, **about)
@@ -195,9 +194,7 @@ DOUBTS = {
     "a bookie was down": {"servers": (*boot(1), *boot(2), *boot(3, stopped=50))},
     "a bookie came up meanwhile": {"servers": (*boot(1), *boot(2), *boot(3, began=105))},
     "a bookie went down meanwhile": {"servers": (*boot(1), *boot(2), *boot(3, stopped=105))},
-    "a bookie ended by itself later": {
-        "servers": (*UP, server(3, 1, "exit", 110, 110, code=1, signal=None)),
-    },
+    "a bookie ended by itself later": {"servers": (*UP, server(3, 1, "exit", 110, 110, code=1, signal=None))},
     "a bookie was never seen": {"servers": (*boot(1), *boot(2))},
     "a fault was in force": {"faults": (fault(kind="hold", target="writer-b1", healed_ns=101),)},
     "a fault was never healed": {"faults": (fault(kind="hold", target="writer-b1", healed_ns=NEVER),)},

@@ -16,8 +16,7 @@ def test_bytes_that_prove_themselves():
 
 
 @pytest.mark.parametrize(
-    ("proof", "kind"),
-    [(Proof.DAMAGED, "damaged"), (Proof.FOREIGN, "foreign"), (Proof.NONE, "not_a_payload")],
+    ("proof", "kind"), [(Proof.DAMAGED, "damaged"), (Proof.FOREIGN, "foreign"), (Proof.NONE, "not_a_payload")]
 )
 @pytest.mark.parametrize("flags", [0, Flag.FINAL, Flag.UNCONFIRMED])
 def test_bytes_that_do_not(proof, kind, flags):

@@ -139,12 +139,7 @@ def test_only_the_last_census_pass_is_proof():
 
 
 def test_a_former_holder_must_deny_it_too():
-    history = [
-        acked(0),
-        created(fragments={0: ("b1", "b2", "b4")}),
-        closed(0),
-        lost(0, bookies=(1, 2, 3)),
-    ]
+    history = [acked(0), created(fragments={0: ("b1", "b2", "b4")}), closed(0), lost(0, bookies=(1, 2, 3))]
     assert durability(*history).verdict is Verdict.UNKNOWN
     assert durability(*history, lost(0, bookies=(4,))).verdict is Verdict.ANOMALY
 

@@ -17,10 +17,7 @@ def test_the_order_is_that_of_a_stable_sort(rows: list[tuple[int, int]]) -> None
     ledger, entry = (
         (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
         if rows
-        else (
-            np.empty(0, dtype=np.int64),
-            np.empty(0, dtype=np.int64),
-        )
+        else (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
     )
     order = in_order(ledger, entry)
     places = list(range(len(rows))) if order is None else order.tolist()

@@ -5,17 +5,7 @@ from checkers.replicas.checker import Replicas
 from evidence.codes import Holding
 from tests.histories.lives import boot, commanded, fault
 from tests.histories.repairs import audit, elected, event, marked, quiet, shown, unmarked
-from tests.histories.story import (
-    chunk,
-    closed,
-    created,
-    deleted,
-    facts,
-    opened,
-    run_facts,
-    told,
-    vanished,
-)
+from tests.histories.story import chunk, closed, created, deleted, facts, opened, run_facts, told, vanished
 
 BOOKIES = {f"b{number}": number for number in range(1, 5)}
 ALL = range(10)

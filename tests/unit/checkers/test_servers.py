@@ -253,13 +253,7 @@ def test_a_full_check_begins_after_the_marks():
     assert not kinds(MENDED, servers=second(*CHECK, *moved(REPAIR, full_check_init=(14, 15))))
 
 
-STAMPED = (
-    ("cookie_mismatch", 12),
-    *CHECK[1:4],
-    ("cookie_stamping", 18),
-    ("cookie_stamped", 18),
-    *CHECK[4:],
-)
+STAMPED = (("cookie_mismatch", 12), *CHECK[1:4], ("cookie_stamping", 18), ("cookie_stamped", 18), *CHECK[4:])
 
 
 def test_a_cookie_is_stamped_after_the_marks():
