@@ -24,12 +24,12 @@ import pyarrow.compute as pc
 
 from checkers.facts.alterations import changes_since
 from checkers.facts.boots import Boot, bookie_of, boots_of, by_lives, life_name, life_of
-from checkers.facts.disks import altered, copied_disks, on_disks
+from checkers.facts.disks import altered, on_disks
 from checkers.facts.ledgers import RELEASED, histories
 from checkers.facts.versions import in_force
 from checkers.facts.wire import ADDS, denies, lives, proven_answers_about_entries
 from checkers.facts.wording import entries_text
-from checkers.judging.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts
+from checkers.judging.contract import Batch, Checker, Columns, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.judging.found import Found, Row, first_rows, kept
 from checkers.sets.spans import Spans, ints
 from evidence.codes import NEVER, Message, Status
@@ -64,13 +64,13 @@ SERVED = LedgerFact("served", "frames", _serving, key=("ledger", "life"))
 """Which lives of bookies acknowledged or denied an entry of each ledger."""
 
 
-class Answers:
+class Answers(Checker):
     """Finds boots that deny what they acknowledged or what their disk held, or deny where limbo was due."""
 
     name = "answers"
-    tables: tuple[str, ...] = ("frames", "ledgers", "operations", "holdings")
-    kinds: tuple[str, ...] = (_OWN, _HELD, _LIMBO)
-    facts: tuple[LedgerFact, ...] = (SERVED, RELEASED)
+    tables = ("frames", "ledgers", "operations", "holdings")
+    kinds = (_OWN, _HELD, _LIMBO)
+    facts = (SERVED, RELEASED)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """The denials that no bookie may give; neighbouring entries that one life denied are one row."""
@@ -158,14 +158,10 @@ def _on_disk(denied: pa.Table, disks: Mapping[int, Spans], run: RunFacts) -> pa.
     ledger, entry, life = (np.asarray(denied[name]) for name in ("ledger", "entry", "life"))
     for died, held in disks.items():
         later = (life > died) & (life < life_of(bookie_of(died) + 1, 0)) & held.has(ledger, entry)
-        if died not in run.once(_altered):
+        if died not in run.once(altered):
             both = denied.filter(pa.array(later))
             parts.append(both.append_column("died", pa.array(np.full(both.num_rows, died))))
     return pa.concat_tables(parts)
-
-
-def _altered(run: RunFacts) -> frozenset[int]:
-    return altered(run, copied_disks(run))
 
 
 def _in_time(denied: pa.Table, due: Callable[[int, int], tuple[int, ...]], *names: str) -> pa.Table:

@@ -29,7 +29,7 @@ from checkers.facts.ledgers import OPENED, PASS_TIMES, REFUSED, RELEASED, Pass, 
 from checkers.facts.parts import delivered, entries_of, final
 from checkers.facts.versions import Version, lasting_duties
 from checkers.facts.wording import entries_text, listed, some_notes
-from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts
+from checkers.judging.contract import Batch, Checker, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.judging.found import Found, capped, set_rows, span_rows
 from checkers.sets.marks import Marks
 from checkers.sets.spans import Bools, Ints, Spans, ints
@@ -71,13 +71,13 @@ READING = LedgerFact(
 """When the final reads that were denied were first invoked, and when the last of them ended."""
 
 
-class Availability:
+class Availability(Checker):
     """Finds a recovery that is stuck, and entries that are there and cannot be read."""
 
     name = "availability"
-    tables: tuple[str, ...] = ("operations", "census", "ledgers")
-    kinds: tuple[str, ...] = ("stuck", "key_lost", "unreadable")
-    facts: tuple[LedgerFact, ...] = (OPENED, REFUSED, READING, RELEASED, PASS_TIMES)
+    tables = ("operations", "census", "ledgers")
+    kinds = ("stuck", "key_lost", "unreadable")
+    facts = (OPENED, REFUSED, READING, RELEASED, PASS_TIMES)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """Entries that final reads did not get, and the copies that bookies showed of those denied."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from checkers.facts.alterations import lives_hidden, put_back_notes
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import HIGHEST_ACKED, HIGHEST_LAC, RELEASED, histories, operations_fact
-from checkers.facts.parts import acked, delivered, entries_of, flagged
+from checkers.facts.parts import acked, delivered, entries_of, recovered
 from checkers.facts.promises import (
     PROMISES,
     Promises,
@@ -28,10 +28,10 @@ from checkers.facts.promises import (
 )
 from checkers.facts.versions import Version
 from checkers.facts.wording import entries_text, operation_text
-from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, by_ledger, value_at
+from checkers.judging.contract import Batch, Checker, LedgerFacts, Rows, RunFacts, by_ledger, value_at
 from checkers.judging.found import Found, capped, ledger_rows, set_rows
 from checkers.sets.spans import LAST_ENTRY, Ints, Spans
-from evidence.codes import NEVER, Flag, Kind, Outcome
+from evidence.codes import NEVER, Kind, Outcome
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.wording import counted
 
@@ -43,16 +43,11 @@ def _ok(kind: Kind, rows: Rows) -> Rows:
     return rows.of(kind=kind, outcome=Outcome.OK)
 
 
-def _recovering(rows: Rows) -> Rows:
-    opens = _ok(Kind.OPEN, rows)
-    return opens.where(flagged(opens, Flag.RECOVERY))
-
-
 CREATED = operations_fact("created", partial(_ok, Kind.CREATE), key=_HANDLE)
 """The handles that created a ledger. Only their close says where it ends: a reader's says nothing of it."""
 CLOSED = operations_fact("closed", partial(_ok, Kind.CLOSE), key=(*_HANDLE, "result"), values=_FIRST)
 """By handle and last entry: the first close that ended ok, and when the first answer came."""
-RECOVERED = operations_fact("recovered", _recovering, key=("ledger", "client", "result"), values=_FIRST)
+RECOVERED = operations_fact("recovered", recovered, key=("ledger", "client", "result"), values=_FIRST)
 """By client and last entry: the first open with recovery that ended ok."""
 
 
@@ -85,13 +80,13 @@ def reports(facts: LedgerFacts) -> Mapping[int, Sequence[Report]]:
     return found
 
 
-class Closing:
+class Closing(Checker):
     """Finds a CLOSED below an obliged entry, two ends of one ledger, and an ok close that was not written."""
 
     name = "closing"
-    tables: tuple[str, ...] = ("operations", "ledgers")
-    kinds: tuple[str, ...] = ("closed_below", "two_ends", "closed_unwritten")
-    facts: tuple[LedgerFact, ...] = (*PROMISES, CREATED, CLOSED, RECOVERED)
+    tables = ("operations", "ledgers")
+    kinds = ("closed_below", "two_ends", "closed_unwritten")
+    facts = (*PROMISES, CREATED, CLOSED, RECOVERED)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """Promised entries above the lowest close of their ledger; how many others are above its LAC."""

@@ -15,7 +15,7 @@ from checkers.facts.histories import Histories
 from checkers.facts.ledgers import PASS_TIMES, histories, passes
 from checkers.facts.parts import acked, delivered, entries_of, identified, proven, signed, written
 from checkers.facts.wording import entries_text
-from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, RunFacts
+from checkers.judging.contract import Batch, Checker, LedgerFacts, RunFacts
 from checkers.judging.found import Found, capped, ledger_rows, mark_rows, set_rows
 from checkers.sets.marks import Marks, unmarked
 from checkers.sets.spans import Spans
@@ -30,13 +30,13 @@ _BAD = {
 }
 
 
-class Content:
+class Content(Checker):
     """Finds returned bytes that do not prove themselves, and two writings of one entry."""
 
     name = "content"
-    tables: tuple[str, ...] = ("operations", "census", "ledgers")
-    kinds: tuple[str, ...] = (*_BAD, "two_writings")
-    facts: tuple[LedgerFact, ...] = (PASS_TIMES,)
+    tables = ("operations", "census", "ledgers")
+    kinds = (*_BAD, "two_writings")
+    facts = (PASS_TIMES,)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """What the delivered entries prove, and entries that are known with different bytes."""

@@ -24,23 +24,22 @@ import pyarrow as pa
 from checkers.facts.alterations import rows_of_one_life
 from checkers.facts.boots import bookie_of, boots_of, life_name
 from checkers.facts.ledgers import RELEASED, histories
-from checkers.facts.parts import acked, flagged
+from checkers.facts.parts import acked, recovered
 from checkers.facts.wire import is_sure, lives, proven_answers
 from checkers.facts.wording import entries_text, operation_text, some_notes
-from checkers.judging.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
+from checkers.judging.contract import (
+    Batch,
+    Checker,
+    Columns,
+    LedgerFact,
+    LedgerFacts,
+    Rows,
+    RunFacts,
+    value_at,
+)
 from checkers.judging.found import Found, Row, first_rows, kept, span_rows
 from checkers.sets.spans import LAST_ENTRY, Ints, Spans
-from evidence.codes import (
-    EXPLICIT_NEGATIVES,
-    NEVER,
-    Direction,
-    Flag,
-    FrameFlag,
-    Kind,
-    Message,
-    Outcome,
-    Status,
-)
+from evidence.codes import EXPLICIT_NEGATIVES, NEVER, Direction, FrameFlag, Message, Status
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.wording import counted
 
@@ -75,11 +74,6 @@ def _answered(batch: Batch) -> Columns:
     return {"life": lives(sure), **{name: sure[name] for name in Answer._fields if name != "life"}}
 
 
-def _recovered(batch: Batch) -> Rows:
-    opens = batch.operations.of(kind=Kind.OPEN, outcome=Outcome.OK)
-    return opens.where(flagged(opens, Flag.RECOVERY))
-
-
 ANSWERED = LedgerFact(
     "answered_fencing",
     "frames",
@@ -92,7 +86,7 @@ ANSWERED = LedgerFact(
 RECOVERED = LedgerFact(
     "told_closed",
     "operations",
-    _recovered,
+    lambda batch: recovered(batch.operations),
     key=("ledger", "result"),
     first_by=(("completed_ns", "ascending"),),
     also=("client", "seq"),
@@ -100,13 +94,13 @@ RECOVERED = LedgerFact(
 """By last entry the first open with recovery that found the ledger closed."""
 
 
-class Fencing:
+class Fencing(Checker):
     """Finds adds acknowledged after the close, and adds that a fenced bookie accepted."""
 
     name = "fencing"
-    tables: tuple[str, ...] = ("operations", "ledgers", "frames")
-    kinds: tuple[str, ...] = (_AFTER, _TAKEN)
-    facts: tuple[LedgerFact, ...] = (ANSWERED, RECOVERED, RELEASED)
+    tables = ("operations", "ledgers", "frames")
+    kinds = (_AFTER, _TAKEN)
+    facts = (ANSWERED, RECOVERED, RELEASED)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """Adds invoked after a close, and normal adds that a bookie took after it had answered to fencing."""

@@ -16,24 +16,19 @@ from itertools import pairwise
 from checkers.facts.alterations import lives_hidden, put_back_notes
 from checkers.facts.ledgers import histories
 from checkers.facts.versions import Version
-from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, RunFacts
+from checkers.facts.wording import listed, some_notes
+from checkers.judging.contract import Checker, LedgerFacts, RunFacts
 from checkers.judging.found import Found, capped
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.metadata import LedgerMetadata, illegal_move, malformed
-from protocol.wording import counted
 
 
-class Metadata:
+class Metadata(Checker):
     """Finds malformed versions, illegal moves, and one version number with two contents."""
 
     name = "metadata"
-    tables: tuple[str, ...] = ("ledgers",)
-    kinds: tuple[str, ...] = ("malformed", "illegal_move", "two_versions")
-    facts: tuple[LedgerFact, ...] = ()
-
-    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
-        """Nothing: versions are in no block."""
-        return Found()
+    tables = ("ledgers",)
+    kinds = ("malformed", "illegal_move", "two_versions")
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:  # noqa: ARG002
         """Needs at least one version; that others were not seen is no violation."""
@@ -104,9 +99,9 @@ def _finding(kind: str, version: Version, wrong: str, proof: tuple[str, ...], ru
     )
 
 
-def _not_seen(gaps: dict[int, list[tuple[int, int]]], run: RunFacts) -> Iterator[str]:
-    for ledger in list(gaps)[:20]:
-        runs = ", ".join(str(a) if a == b else f"{a}..{b}" for a, b in gaps[ledger])
-        yield f"{run.ledger_text(ledger)}: metadata versions {runs} not seen"
-    if len(gaps) > 20:
-        yield f"{counted(len(gaps) - 20, 'more ledger')} with metadata versions not seen"
+def _not_seen(gaps: dict[int, list[tuple[int, int]]], run: RunFacts) -> list[str]:
+    def note(ledger: int) -> str:
+        runs = listed(str(a) if a == b else f"{a}..{b}" for a, b in gaps[ledger])
+        return f"{run.ledger_text(ledger)}: metadata versions {runs} not seen"
+
+    return some_notes(list(gaps), note, "ledger", " with metadata versions not seen")

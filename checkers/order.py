@@ -20,7 +20,7 @@ from checkers.facts.alterations import lives_hidden, of_one_life
 from checkers.facts.ledgers import histories
 from checkers.facts.parts import acked, flagged, of_plan
 from checkers.facts.wording import entries_text, operation_text
-from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts
+from checkers.judging.contract import Batch, Checker, LedgerFacts, Rows, RunFacts
 from checkers.judging.found import Found, capped, ledger_rows, set_rows, span_rows
 from checkers.sets.ordering import changes
 from checkers.sets.spans import Spans
@@ -35,13 +35,12 @@ _SAID = {
 _RESTS_ON = ("operations",)
 
 
-class Order:
+class Order(Checker):
     """Finds an add or an entry whose id is not the one due, an id acknowledged twice, and a short read."""
 
     name = "order"
-    tables: tuple[str, ...] = (*_RESTS_ON, "ledgers")
-    kinds: tuple[str, ...] = (*_SAID, "acked_twice", "ended_short")
-    facts: tuple[LedgerFact, ...] = ()
+    tables = (*_RESTS_ON, "ledgers")
+    kinds = (*_SAID, "acked_twice", "ended_short")
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """Row by row the id recorded against the id that was due, and what is there twice or not at all.

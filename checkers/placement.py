@@ -16,7 +16,7 @@ from checkers.facts.histories import Histories
 from checkers.facts.ledgers import histories
 from checkers.facts.versions import Version
 from checkers.facts.wording import entries_text, listed, some_notes
-from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, RunFacts
+from checkers.judging.contract import Checker, LedgerFacts, RunFacts
 from checkers.judging.found import Found, capped
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.addresses import name_of_id
@@ -36,17 +36,12 @@ class Placed(NamedTuple):
     bookies: Names
 
 
-class Placement:
+class Placement(Checker):
     """Finds write sets in too few racks."""
 
     name = "placement"
-    tables: tuple[str, ...] = ("ledgers",)
-    kinds: tuple[str, ...] = ("too_few_racks",)
-    facts: tuple[LedgerFact, ...] = ()
-
-    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
-        """Nothing: ensembles are in no block."""
-        return Found()
+    tables = ("ledgers",)
+    kinds = ("too_few_racks",)
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:  # noqa: ARG002
         """Needs the bookies' racks, and a ledger whose metadata was seen and can be understood."""

@@ -40,8 +40,8 @@ from checkers.facts.promises import (
     promises_found,
 )
 from checkers.facts.versions import DELETED, duties
-from checkers.facts.wording import entries_text, listed
-from checkers.judging.contract import EVERY_LEDGER, Batch, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
+from checkers.facts.wording import entries_text, listed, some_notes
+from checkers.judging.contract import EVERY_LEDGER, Batch, Checker, LedgerFacts, Rows, RunFacts, value_at
 from checkers.judging.found import Found, kept, set_rows, span_rows
 from checkers.sets.spans import Spans, ints
 from evidence.codes import Holding
@@ -56,13 +56,13 @@ _SAID = {"absent": "answered no such entry for", "damaged": "answered with other
 """What bookies denied of the bad entries in the last census pass, or showed as other bytes."""
 
 
-class Durability:
+class Durability(Checker):
     """Finds promised entries that are lost, or of which only other bytes are left."""
 
     name = "durability"
-    tables: tuple[str, ...] = (*_RESTS_ON, "frames", "holdings")
-    kinds: tuple[str, ...] = ("lost", "corrupt", "vanished")
-    facts: tuple[LedgerFact, ...] = (*FACTS, *PROMISES, OPENED, REFUSED, FORGERIES)
+    tables = (*_RESTS_ON, "frames", "holdings")
+    kinds = ("lost", "corrupt", "vanished")
+    facts = (*FACTS, *PROMISES, OPENED, REFUSED, FORGERIES)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """The fates of the promised entries, the lost ones by class, and who had these."""
@@ -299,11 +299,8 @@ class _Conclusion:
         if not self.obliged:
             yield "no entry was promised to anyone"
         yield from put_back_notes(self.histories, self.run)
-        for ledger in self.unavailable.ledgers()[:20]:
-            yield self._unavailable(ledger)
-        more = len(self.unavailable.ledgers()) - 20
-        if more > 0:
-            yield f"{counted(more, 'more ledger')} with unavailable entries"
+        ledgers = self.unavailable.ledgers()
+        yield from some_notes(ledgers, self._unavailable, "ledger", " with unavailable entries")
         undetermined = self.lost_by_class[UNDETERMINED].count()
         if undetermined:
             what = counted(undetermined, "loss", "losses")

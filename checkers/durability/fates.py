@@ -16,11 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from checkers.durability.holders import acknowledged, by_bookie, inside
-from checkers.facts.ledgers import HIGHEST_LAC, PASS_TIMES, RELEASED, Pass, highest_of, histories, passes
+from checkers.facts.ledgers import HIGHEST_LAC, PASS_TIMES, RELEASED, Pass, histories, passes, tops
 from checkers.facts.parts import delivered, entries_of, final, proven, signed
 from checkers.facts.promises import promises_of
 from checkers.facts.versions import duties, gathered
-from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
+from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, by_ledger, value_at
 from checkers.sets.marks import Marks
 from checkers.sets.ordering import firsts
 from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans
@@ -29,7 +29,7 @@ from evidence.codes import NEVER, Holding
 LAST_READ = LedgerFact(
     "last_read",
     "operations",
-    lambda batch: highest_of(batch.operations.once(delivered), "completed_ns"),
+    lambda batch: tops(batch.operations.once(delivered), "completed_ns"),
     values={"completed_ns": "max"},
 )
 """When a client was last delivered an entry of the ledger (ns)."""
@@ -71,8 +71,7 @@ def promised_up_to(facts: LedgerFacts) -> tuple[Ints, Ints]:
 
 
 def _last_ends(facts: LedgerFacts) -> tuple[Ints, Ints]:
-    ledgers, ends = np.array(sorted(facts.once(histories).ends.items()), dtype=np.int64).reshape(-1, 2).T
-    return ledgers, ends
+    return by_ledger(facts.once(histories).ends)
 
 
 def beyond_end(entries: Spans, facts: LedgerFacts) -> Spans:

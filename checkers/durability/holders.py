@@ -128,7 +128,7 @@ class Lives:
             and (not (boot.unclean and boot.dying_ns <= until_ns) or outlasted(boot, run))
         }
         self.copied = copied_disks(run)
-        self.fallen, self.altered = fallen(run), altered(run, self.copied)
+        self.fallen, self.altered = fallen(run), altered(run)
         self.emptied = {
             life: wipes[boot.bookie].done_ns
             for life, boot in self.boots.items()

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from checkers.facts.histories import Histories
 from checkers.facts.versions import DELETED, Version
+from checkers.facts.wording import some_notes
 from checkers.judging.contract import RunFacts
 from checkers.judging.found import Row
 from checkers.sets.spans import Spans
@@ -24,7 +26,6 @@ from evidence.schemas import FaultRow
 from protocol.addresses import ADMIN
 from protocol.faults import PUTS_BACK, Loses, effects_of
 from protocol.shell import COMMANDS
-from protocol.wording import counted
 
 
 class Alteration(NamedTuple):
@@ -112,9 +113,6 @@ def _by_faults(run: RunFacts) -> Iterator[Alteration]:
             yield Alteration(hit(fault, run), began_ns, done_ns, over_ns, "a fault", whole)
 
 
-_SHOWN = 20
-
-
 def of_one_life(spans: Spans, histories: Histories, run: RunFacts) -> Spans:
     """The spans less those of ledgers whose metadata was put back: another ledger may have had the same id.
 
@@ -151,10 +149,8 @@ def put_back_text(version: Version, histories: Histories, run: RunFacts) -> str:
     return f"{name}: metadata put back from {was} to version {version.version} by {by}"
 
 
-def put_back_notes(histories: Histories, run: RunFacts) -> Iterator[str]:
+def put_back_notes(histories: Histories, run: RunFacts) -> list[str]:
     """A sentence for each time that a ledger's metadata was put back."""
     rows = [row for _, rows in sorted(histories.put_back.items()) for row in rows]
-    for row in rows[:_SHOWN]:
-        yield put_back_text(row, histories, run)
-    if len(rows) > _SHOWN:
-        yield f"{counted(len(rows) - _SHOWN, 'more change')} of ledgers' metadata by faults of the run"
+    text = partial(put_back_text, histories=histories, run=run)
+    return some_notes(rows, text, "change", " of ledgers' metadata by faults of the run")

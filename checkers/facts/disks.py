@@ -84,13 +84,13 @@ def _ended_by(fault: FaultRow, boot: Boot, run: RunFacts) -> bool:
     return named and in_course and not by_itself
 
 
-def altered(run: RunFacts, copies: Mapping[int, Copied]) -> frozenset[int]:
+def altered(run: RunFacts) -> frozenset[int]:
     """Lives after whose death something may have been taken from the disk that had been copied."""
     # A loss of power takes what was never synced; the copy after it shows what it has left.
     lost = [fault for fault in injected(run) if effects_of(fault["kind"]).loses is Loses.UNSYNCED]
     return frozenset(
         life
-        for life, copied in copies.items()
+        for life, copied in copied_disks(run).items()
         for bookie in [bookie_of(life)]
         if any(changes_since(copied.earliest_ns, bookie, run))
         or any(fault["planned_ns"] > copied.latest_ns and bookie in hit(fault, run) for fault in lost)

@@ -20,26 +20,19 @@ def highest(name: str, parts: Callable[[Rows], Sequence[Rows]], column: str) -> 
     return LedgerFact(
         name,
         "operations",
-        lambda batch: [_tops(part, column) for part in parts(batch.operations)],
+        lambda batch: [tops(part, column) for part in parts(batch.operations)],
         first_by=((column, "descending"),),
         also=("client", "seq"),
     )
 
 
-def highest_of(rows: Rows, column: str) -> Columns:
-    """The highest value of each ledger in one column of rows that are sorted by ledger."""
-    begin = begins(rows["ledger"])
-    tops = np.maximum.reduceat(rows[column], begin) if len(begin) else rows[column]
-    return {"ledger": rows["ledger"][begin], column: tops}
-
-
-def _tops(rows: Rows, column: str) -> Rows:
-    """The rows with the highest value of their ledger; operations come sorted by ledger."""
+def tops(rows: Rows, column: str) -> Rows:
+    """The rows with the highest value of their ledger in one column; operations come sorted by ledger."""
     if not rows.number:
         return rows
     begin = begins(rows["ledger"])
-    tops = np.maximum.reduceat(rows[column], begin)
-    return rows.where(rows[column] == np.repeat(tops, np.diff(np.append(begin, rows.number))))
+    highest = np.maximum.reduceat(rows[column], begin)
+    return rows.where(rows[column] == np.repeat(highest, np.diff(np.append(begin, rows.number))))
 
 
 def operations_fact(

@@ -56,6 +56,12 @@ def deleted(rows: Rows) -> Rows:
     return deletes.where(deletes["outcome"] != Outcome.FAIL)
 
 
+def recovered(rows: Rows) -> Rows:
+    """Opens with recovery that ended ok."""
+    opens = rows.of(kind=Kind.OPEN, outcome=Outcome.OK)
+    return opens.where(flagged(opens, Flag.RECOVERY))
+
+
 def entries_of(rows: Rows) -> Spans:
     """The entries that the rows name."""
     return Spans.of_entries(rows["ledger"], rows["entry"])

@@ -113,7 +113,8 @@ def duties(chain: Sequence[Version], entries: Ints, numbers: Mapping[str, int]) 
     The write set is the version's fragment's. All bookies that are not of the run are ``NOBODY``.
     """
     due: dict[int, Bools] = {}
-    for first, last, bookies, (ensemble, write, _) in sorted(_fragments(chain)):
+    fragments = {(*one, version.shape) for version in chain for one in version.ranges(LAST_ENTRY)}
+    for first, last, bookies, (ensemble, write, _) in sorted(fragments):
         inside = (entries >= first) & (entries <= last)
         for position, bookie in enumerate(bookies):
             duty = inside & ((position - entries) % ensemble < write)
@@ -128,11 +129,6 @@ def lasting_duties(chain: Sequence[Version], entries: Ints, numbers: Mapping[str
     each = [duties((version,), entries, numbers) for version in chain]
     shared = set.intersection(*map(set, each)) if each else ()
     return {bookie: np.logical_and.reduce([due[bookie] for due in each]) for bookie in shared}
-
-
-def _fragments(chain: Sequence[Version]) -> set[tuple[int, int, tuple[str, ...], tuple[int, int, int]]]:
-    """The distinct (first, last, bookies, (E, WQ, AQ)) that any version names."""
-    return {(*one, version.shape) for version in chain for one in version.ranges(LAST_ENTRY)}
 
 
 def gathered(parts: list[tuple[int, Ints]]) -> Spans:

@@ -94,14 +94,9 @@ def lives(rows: Rows) -> Ints:
     return life_of(rows["bookie"].astype(np.int64), rows["boot"].astype(np.int64))
 
 
-def link_text(run: RunFacts, source: int, bookie: int) -> str:
-    """``writer-b2``."""
-    return link_name(run.source_name(source), run.bookie_name(bookie))
-
-
 def rule_text(run: RunFacts, source: int, bookie: int, rule: int) -> str:
     """``fault 3 (forge recoverer-b1)`` where the fault is known by its proof, else the rule and its link."""
-    link = link_text(run, source, bookie)
+    link = link_name(run.source_name(source), run.bookie_name(bookie))
     for fault in run.faults:
         phases = json.loads(fault["proof"] or "{}").values()  # of the fault's life
         known = [(said.get("link"), said.get("number")) for said in phases if isinstance(said, dict)]

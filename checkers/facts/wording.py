@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 from protocol.wording import counted
 
+Of = TypeVar("Of")
 _NOTES = 20
 
 
@@ -25,7 +27,9 @@ def operation_text(seq: int) -> str:
     return f"operation {number}" if boot <= 1 else f"operation {number} of boot {boot}"
 
 
-def some_notes(notes: Sequence[str]) -> list[str]:
-    """The first notes of many, and how many more there are."""
-    more = len(notes) - _NOTES
-    return [*notes[:_NOTES], *([counted(more, "more such note")] if more > 0 else [])]
+def some_notes(
+    of: Sequence[Of], note: Callable[[Of], str] = str, noun: str = "such note", rest: str = ""
+) -> list[str]:
+    """The notes of the first of many, and how many more there are: ``2 more ledgers with gaps``."""
+    left = len(of) - _NOTES
+    return [*map(note, of[:_NOTES]), *([f"{counted(left, f'more {noun}')}{rest}"] if left > 0 else [])]

@@ -20,7 +20,7 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, Self, TypeVar, cast, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -55,10 +55,8 @@ class Remembering:
             answer = function(self)
             # A reference to itself would be a cycle, which keeps rows until the collector comes.
             self._known[function] = None if answer is self else answer
-        kept: Any = self._known[function]
-        known: Any = self if kept is None else kept
-        found: Answer = known
-        return found
+        kept = self._known[function]
+        return cast("Answer", self if kept is None else kept)
 
 
 class Rows(Remembering, Mapping[str, Column]):
@@ -364,14 +362,14 @@ class Checker(Protocol):
     name: str
     tables: tuple[str, ...]
     kinds: tuple[str, ...]
-    facts: tuple[LedgerFact, ...]
+    facts: tuple[LedgerFact, ...] = ()
 
-    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
-        """What is found in the blocks of one batch.
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002
+        """What is found in the blocks of one batch: nothing, for a property that is in no block.
 
         ``run.damage`` is not complete yet (:class:`Doubting`): only ``conclude`` may ask for it.
         """
-        ...
+        return Found()
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Judge the whole run from what was found in all batches."""

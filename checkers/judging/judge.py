@@ -135,7 +135,7 @@ def conclude_all(
 
 def _facts(checkers: Checkers) -> dict[str, LedgerFact]:
     """The facts that these checkers ask for, each once."""
-    return {fact.name: fact for checker in checkers for fact in getattr(checker, "facts", ())}
+    return {fact.name: fact for checker in checkers for fact in checker.facts}
 
 
 def _combined(fact: LedgerFact, parts: list[pa.Table | str]) -> pa.Table | str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from checkers.facts.alterations import fault_text
 from checkers.facts.parts import final
-from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, RunFacts
+from checkers.judging.contract import Batch, Checker, LedgerFacts, RunFacts
 from checkers.judging.found import Found
 from evidence.codes import NEVER, Holding, Kind, Outcome
 from evidence.findings import Judgement, Verdict
@@ -26,13 +26,12 @@ from protocol.wording import counted
 _ANSWERED = "answered_in_census_"
 
 
-class Sufficiency:
+class Sufficiency(Checker):
     """Closed evidence, acknowledged adds, census and final reads, faults that really happened."""
 
     name = "evidence"
-    tables: tuple[str, ...] = ("operations", "census")
-    kinds: tuple[str, ...] = ()
-    facts: tuple[LedgerFact, ...] = ()
+    tables = ("operations", "census")
+    kinds = ()
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """How much was seen, and in which census passes a bookie said whether it has an entry."""

@@ -37,7 +37,7 @@ from checkers.facts.parts import TELLING, acked, entries_of, identified, told_la
 from checkers.facts.versions import Version, duties
 from checkers.facts.wire import UNPROVEN, proven_answers_about_entries, requests
 from checkers.facts.wording import entries_text, listed, operation_text
-from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
+from checkers.judging.contract import Batch, Checker, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
 from checkers.judging.found import Found, Row, capped, first_rows, kept, ledger_rows, set_rows
 from checkers.lac.acks import (
     FACTS,
@@ -80,13 +80,13 @@ SENT_LAC = LedgerFact("sent_lac", "frames", _sent, first_by=(("lac", "descending
 """The highest LAC that was sent for each ledger, with the source and the frame's number."""
 
 
-class Lac:
+class Lac(Checker):
     """Finds a LAC that goes back, lies beyond a close, covers what was never sent, or moved too soon."""
 
     name = "lac"
-    tables: tuple[str, ...] = TABLES
-    kinds: tuple[str, ...] = ("went_back", "beyond_close", "covers_unsent", TOO_SOON, UNACKED, _OUTSIDE)
-    facts: tuple[LedgerFact, ...] = (HIGHEST_LAC, SENT_LAC, ADDED, *FACTS)
+    tables = TABLES
+    kinds = ("went_back", "beyond_close", "covers_unsent", TOO_SOON, UNACKED, _OUTSIDE)
+    facts = (HIGHEST_LAC, SENT_LAC, ADDED, *FACTS)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """Lower LACs than before, LACs beyond a close, and the adds that were sent up to the highest LAC."""
@@ -107,7 +107,7 @@ class Lac:
 
     def damage(self, found: Found, facts: LedgerFacts, run: RunFacts) -> tuple[str, ...]:
         """What the LACs on the wire show to be missing in the histories."""
-        return tuple(unrecorded(found, facts, run))
+        return tuple(_unrecorded(found, facts, run))
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs at least one LAC that a client received."""
@@ -262,7 +262,7 @@ def _received_first(facts: LedgerFacts) -> Mapping[int, tuple[int, ...]]:
     return dict(zip(ledger[at].tolist(), rows, strict=True))
 
 
-def unrecorded(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[str]:
+def _unrecorded(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[str]:
     """A sentence of damage to ``operations`` where a LAC was sent beyond what the histories have as ok."""
     if not run.wire or run.shortcomings(("operations", "frames")):
         return

@@ -18,7 +18,7 @@ from dataclasses import replace
 import numpy as np
 
 from checkers.facts.wording import listed
-from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, RunFacts
+from checkers.judging.contract import Batch, Checker, LedgerFacts, RunFacts
 from checkers.judging.found import Found, capped, whole_rows
 from checkers.log.cycles import Limits, Result, find_cycles
 from checkers.log.direct import read_findings, within_findings
@@ -124,13 +124,12 @@ def _notes(
         yield f"{kind}: undecided, the search reached its limit of {limits.edges:,} edges"
 
 
-class Log:
+class Log(Checker):
     """Finds what no strictly serializable log shows its readers."""
 
     name = PROPERTY
-    tables: tuple[str, ...] = ("operations",)
-    facts: tuple[LedgerFact, ...] = ()
-    kinds: tuple[str, ...] = (
+    tables = ("operations",)
+    kinds = (
         *("duplicate-elements", "garbage-read", "G1a", "incompatible-order", "dirty-update"),
         *("G0-realtime", "G1c-realtime", "G-single-realtime"),
     )

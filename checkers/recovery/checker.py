@@ -17,7 +17,7 @@ import pyarrow as pa
 from checkers.facts.ledgers import histories
 from checkers.facts.wire import LOGGED
 from checkers.facts.wording import entries_text, listed
-from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, RunFacts
+from checkers.judging.contract import Batch, Checker, LedgerFacts, RunFacts
 from checkers.judging.found import BOOKIE_WORDS, Found, Row, bookies_in, capped
 from checkers.recovery.closes import Close, Ensemble, closes_by_recovery
 from checkers.recovery.frames import Links, forged, moment_rows, read_rows, written_rows
@@ -33,16 +33,16 @@ _WROTE_BACK_UNREAD = "wrote_back_unread"
 _LACKING = (Assessment.NOT_WRITTEN_BACK, Assessment.NOT_READ)
 
 
-class Recovery:
+class Recovery(Checker):
     """Finds a close without the answers for it, and an entry written back that no bookie had given."""
 
     name = "recovery"
-    tables: tuple[str, ...] = ("frames", "ledgers", "operations")
-    kinds: tuple[str, ...] = (
+    tables = ("frames", "ledgers", "operations")
+    kinds = (
         *(each.value for each in (Assessment.ENDED_TOO_SOON, Assessment.FENCED_TOO_FEW, *_LACKING)),
         _WROTE_BACK_UNREAD,
     )
-    facts: tuple[LedgerFact, ...] = (LOGGED,)
+    facts = (LOGGED,)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """What decides closes by recovery, and entries that were written back otherwise than they may be."""

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from checkers.facts.boots import Health, boots_of
-from checkers.facts.ledgers import PASS_TIMES, RELEASED, Pass, highest_of, histories, passes
+from checkers.facts.ledgers import PASS_TIMES, RELEASED, Pass, histories, passes, tops
 from checkers.facts.parts import of_plan, told_lac
 from checkers.facts.versions import Version, in_force
 from checkers.facts.wording import entries_text, listed, some_notes
-from checkers.judging.contract import Batch, Columns, LedgerFact, LedgerFacts, RunFacts
+from checkers.judging.contract import Batch, Checker, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.judging.found import Found, capped, set_rows
 from checkers.replicas.copies import Move, Short, Shown, copies, due_entries, moves, shorts
 from checkers.replicas.marks import absences, failed_tries, not_marked, promised, unmarked_early
@@ -38,22 +38,22 @@ _KINDS = (
 )
 
 
-def _received_earlier(batch: Batch) -> list[Columns]:
+def _received_earlier(batch: Batch) -> list[Rows]:
     """The highest LAC of each ledger that clients received outside the final reads."""
-    return [highest_of(part.once(of_plan), "lac") for part in batch.operations.once(told_lac)]
+    return [tops(part.once(of_plan), "lac") for part in batch.operations.once(told_lac)]
 
 
 TOLD_EARLIER = LedgerFact("told_before_final_reads", "operations", _received_earlier, values={"lac": "max"})
 """The highest LAC that any client received otherwise than by the final reads."""
 
 
-class Replicas:
+class Replicas(Checker):
     """Finds entries that lack copies although repair is through."""
 
     name = "replicas"
-    tables: tuple[str, ...] = ("operations", "census", "ledgers")
-    kinds: tuple[str, ...] = _KINDS
-    facts: tuple[LedgerFact, ...] = (PASS_TIMES, RELEASED, TOLD_EARLIER)
+    tables = ("operations", "census", "ledgers")
+    kinds = _KINDS
+    facts = (PASS_TIMES, RELEASED, TOLD_EARLIER)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """The copies that bookies showed, and the entries that fall short, of the ledgers to be judged."""

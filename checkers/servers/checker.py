@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from checkers.facts.ledgers import histories
-from checkers.judging.contract import Batch, Event, LedgerFact, LedgerFacts, RunFacts
+from checkers.judging.contract import Batch, Checker, Event, LedgerFacts, RunFacts
 from checkers.judging.found import Found, capped
 from checkers.servers.evidence import LOG_READ, LoggedBoot, first_answers, logged_boots
 from checkers.servers.rules import RULES, Broken
@@ -26,13 +26,12 @@ _UP = ("listening", "registered", "answering")
 _RESTS_ON = ("servers", "ledgers", "faults")
 
 
-class Servers:
+class Servers(Checker):
     """Finds a bookie that boots in another order than BP-46 promises."""
 
     name = "servers"
-    tables: tuple[str, ...] = ("frames", "ledgers")
-    kinds: tuple[str, ...] = tuple(RULES)
-    facts: tuple[LedgerFact, ...] = ()
+    tables = ("frames", "ledgers")
+    kinds = tuple(RULES)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """The first explicit answers of each boot about each ledger; the rules are over the whole run."""
