@@ -6,7 +6,7 @@ happens when nothing else is said. ``judged(acked(0), kept(0), ...)`` gives the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ import pyarrow as pa
 from checkers.judging.contract import Batch, RunFacts
 from checkers.judging.judge import judge
 from evidence.codes import NEVER, Flag, Holding, Kind, Outcome, Proof
-from evidence.findings import RunVerdict
+from evidence.findings import Judgement, RunVerdict
 from evidence.schemas import TABLES
 from protocol.faults import Loses
 
@@ -225,12 +225,21 @@ def judged(*parts: Fact | Iterable[Any], **run: Any) -> RunVerdict:
     return judge([chunk(facts(*parts))], run_facts(**run))
 
 
-def kinds(verdict: RunVerdict, name: str) -> list[tuple[str, int, int]]:
-    """(kind, first, last) of the findings of one property."""
-    return [
-        (finding.kind, finding.first_entry, finding.last_entry)
-        for finding in verdict.judgements[name].findings
-    ]
+def judging(name: str, **defaults: Any) -> Callable[..., Judgement]:
+    """A function of facts and of what is known of the run: the judgement of one property."""
+    return lambda *parts, **run: judged(*parts, **{**defaults, **run}).judgements[name]
+
+
+def kinds(of: RunVerdict | Judgement, name: str = "") -> list[tuple[str, int, int]]:
+    """(kind, first, last) of the findings of a judgement, or of the property of a verdict."""
+    judgement = of.judgements[name] if isinstance(of, RunVerdict) else of
+    return [(one.kind, one.first_entry, one.last_entry) for one in judgement.findings]
+
+
+def finds(name: str, **defaults: Any) -> Callable[..., list[tuple[str, int, int]]]:
+    """A function of facts and of what is known of the run: the ``kinds`` that one property finds."""
+    judge_it = judging(name, **defaults)
+    return lambda *parts, **run: kinds(judge_it(*parts, **run))
 
 
 def convicted(verdict: RunVerdict) -> set[str]:

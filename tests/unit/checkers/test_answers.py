@@ -19,19 +19,13 @@ from tests.histories.asking import (
     swallowed,
     write_back,
 )
-from tests.histories.story import closed, created, deleted, judged, kinds, recovering, vanished
+from tests.histories.story import closed, created, deleted, finds, judging, recovering, vanished
 
 OWN = [("denied_own_ack", 3, 3)]
 LIMBO = [("limbo_not_shown", 3, 3)]
 ACK = answered("writer", "b1", add(3), at=10)
-
-
-def told(*parts, **run):
-    return judged(*parts, **{"wire": True, **run}).judgements["answers"]
-
-
-def found(*parts, **run):
-    return kinds(judged(*parts, **{"wire": True, **run}), "answers")
+told = judging("answers", wire=True)
+found = finds("answers", wire=True)
 
 
 def denied(what=None, status=ENOENTRY, *, at=20, **columns):

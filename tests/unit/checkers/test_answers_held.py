@@ -23,8 +23,7 @@ def told(*parts, servers=SERVERS, faults=(KILL,), **run):
 
 
 def found(*parts, **run):
-    judgement = told(*parts, **run)
-    return [(one.kind, one.first_entry, one.last_entry) for one in judgement.findings]
+    return kinds(told(*parts, **run))
 
 
 @pytest.mark.parametrize("what", [plain_read(3), read(3)])

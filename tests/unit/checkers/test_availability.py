@@ -16,6 +16,7 @@ from tests.histories.story import (
     facts,
     good_ending,
     judged,
+    judging,
     kept,
     kinds,
     opened,
@@ -27,10 +28,7 @@ from tests.histories.story import (
 RECOVERY, NO_ENTRY, NO_LEDGER, TIMEOUT, DATA_UNKNOWN = -10, -13, -7, -23, -108
 BOOKIES = {"b1": 1, "b2": 2, "b3": 3}
 UP = (*boot(1), *boot(2), *boot(3))
-
-
-def availability(*parts, **run):
-    return judged(*parts, **{"bookies": BOOKIES, "servers": UP, **run}).judgements["availability"]
+availability = judging("availability", bookies=BOOKIES, servers=UP)
 
 
 def refused(error=RECOVERY, at_ns=100, **columns):

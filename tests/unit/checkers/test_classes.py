@@ -5,11 +5,9 @@ import pytest
 from evidence.codes import NEVER, FrameFlag, Holding, Message, Status
 from evidence.findings import Verdict
 from tests.histories.lives import boot, copied, fault, forged, on_disk, said, server, took
-from tests.histories.story import acked, answered, closed, created, found, judged, kept, opened
+from tests.histories.story import acked, answered, closed, created, found, judged, judging, kept, opened
 
-
-def durability(*parts, **run):
-    return judged(*parts, **{"wire": True, **run}).judgements["durability"]
+durability = judging("durability", wire=True)
 
 
 def classes(*parts, **run):

@@ -12,6 +12,7 @@ from tests.histories.story import (
     deleted,
     good_ending,
     judged,
+    judging,
     kinds,
     opened,
     operation,
@@ -22,9 +23,7 @@ from tests.histories.story import (
     vanished,
 )
 
-
-def closing(*parts, **run):
-    return judged(*parts, **run).judgements["closing"]
+closing = judging("closing")
 
 
 def written(ledger=1, handle=1):

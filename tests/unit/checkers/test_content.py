@@ -4,11 +4,20 @@ import pytest
 
 from evidence.codes import Flag, Holding, Outcome, Proof
 from evidence.findings import Verdict
-from tests.histories.story import READER, acked, answered, closed, created, delivered, judged, kinds, unsure
+from tests.histories.story import (
+    READER,
+    acked,
+    answered,
+    closed,
+    created,
+    delivered,
+    judged,
+    judging,
+    kinds,
+    unsure,
+)
 
-
-def content(*parts, **run):
-    return judged(*parts, **run).judgements["content"]
+content = judging("content")
 
 
 def test_bytes_that_prove_themselves():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evidence.codes import NEVER, Flag, Holding, Outcome, Proof
+from evidence.codes import NEVER, Flag, Holding, Kind, Outcome, Proof
 from evidence.findings import Verdict
 from tests.histories.story import (
     THREE,
@@ -18,18 +18,18 @@ from tests.histories.story import (
     found,
     good_ending,
     judged,
+    judging,
     kept,
     kinds,
     lost,
     opened,
+    operation,
     told,
     unsure,
     vanished,
 )
 
-
-def durability(*parts, **run):
-    return judged(*parts, **run).judgements["durability"]
+durability = judging("durability")
 
 
 def test_everything_acknowledged_was_read_back():
@@ -165,31 +165,24 @@ def test_an_unknown_add_promises_nothing():
 
 def test_an_unknown_add_below_the_close_is_promised():
     judgement = durability(acked(0), unsure(1), created(), closed(1), kept(0), lost(1))
-    assert kinds_of(judgement) == [("lost", 1, 1)]
+    assert kinds(judgement) == [("lost", 1, 1)]
     assert any("CLOSED at 1" in fact for fact in judgement.findings[0].proof)
-
-
-def kinds_of(judgement):
-    return [(finding.kind, finding.first_entry, finding.last_entry) for finding in judgement.findings]
 
 
 def test_every_id_up_to_a_told_lac_is_promised():
     judgement = durability(unsure(0), unsure(1), told(1), created(), closed(0), kept(0))
-    assert kinds_of(judgement) == [("lost", 1, 1)]
+    assert kinds(judgement) == [("lost", 1, 1)]
     assert "reader received LAC 1 (operation 50)" in judgement.findings[0].proof
 
 
 def test_the_state_of_watched_metadata_is_no_lac():
-    from evidence.codes import Kind
-    from tests.histories.story import operation
-
     watched = operation(Kind.WATCHED, lac=3, last=4, client=250)
     assert durability(acked(0), watched, good_ending(0)).verdict is Verdict.VALID
 
 
 def test_what_a_confirmed_read_returned_is_promised_and_what_an_unconfirmed_read_returned_is_not():
     ending = [created(), closed(-1)]
-    assert kinds_of(durability(unsure(0), delivered(0), *ending)) == [("lost", 0, 0)]
+    assert kinds(durability(unsure(0), delivered(0), *ending)) == [("lost", 0, 0)]
     judgement = durability(unsure(0), delivered(0, flags=Flag.UNCONFIRMED), *ending)
     assert not judgement.findings
 
@@ -198,7 +191,7 @@ def test_a_deferred_add_is_promised_once_a_force_that_came_later_is_ok():
     ending = [created(), closed(-1)]
     adds = [deferred(0), deferred(1), deferred(2)]
     assert not durability(*adds, *ending).findings
-    assert kinds_of(durability(*adds, forced(1), *ending)) == [("lost", 0, 1)]
+    assert kinds(durability(*adds, forced(1), *ending)) == [("lost", 0, 1)]
     assert not durability(*adds, forced(1, outcome=Outcome.UNKNOWN), *ending).findings
     (finding,) = durability(*adds, forced(1), told(2), *ending).findings
     assert finding.proof[:2] == (
@@ -242,7 +235,7 @@ def test_an_empty_ledger_that_vanishes_is_found_too():
 def test_other_bytes_everywhere_are_corruption():
     history = [acked(0), created(), closed(0), kept(0, proof=Proof.DAMAGED)]
     spoiled = [answered(0, bookie, Holding.DAMAGED) for bookie in (1, 2, 3)]
-    assert kinds_of(durability(*history, spoiled)) == [("corrupt", 0, 0)]
+    assert kinds(durability(*history, spoiled)) == [("corrupt", 0, 0)]
     assert not durability(*history, spoiled[:2], found(0, bookies=(3,))).findings
 
 
@@ -255,12 +248,12 @@ def test_proven_bytes_of_another_writing_are_not_the_entry():
 
 def test_a_damaged_copy_beside_denials_is_corruption_and_not_loss():
     history = [acked(0), created(), closed(0), answered(0, 1, Holding.DAMAGED), lost(0, bookies=(2, 3))]
-    assert kinds_of(durability(*history)) == [("corrupt", 0, 0)]
+    assert kinds(durability(*history)) == [("corrupt", 0, 0)]
 
 
 def test_a_damaged_copy_where_none_was_due_is_corruption_too():
     history = [acked(0), created(), closed(0), lost(0), answered(0, 5, Holding.DAMAGED)]
-    assert kinds_of(durability(*history)) == [("corrupt", 0, 0)]
+    assert kinds(durability(*history)) == [("corrupt", 0, 0)]
 
 
 def test_a_good_copy_where_none_was_due_is_no_loss():

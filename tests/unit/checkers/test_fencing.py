@@ -16,6 +16,7 @@ from tests.histories.story import (
     facts,
     good_ending,
     judged,
+    judging,
     kinds,
     opened,
     recovered,
@@ -24,9 +25,7 @@ from tests.histories.story import (
     unsure,
 )
 
-
-def fencing(*parts, **run):
-    return judged(*parts, **{"wire": True, **run}).judgements["fencing"]
+fencing = judging("fencing", wire=True)
 
 
 def late(entry, at_ns, **columns):

@@ -179,7 +179,7 @@ class Broken:
 )
 def test_a_checker_that_crashes_is_unknown_and_the_others_are_judged(where, why):
     checkers = tuple(Broken(where) if checker.name == "order" else checker for checker in CHECKERS)
-    history = [chunk(facts(acked(0), good_ending(0)))]
+    history = [chunk(facts(acked(0), good_ending(0))), chunk([])]
     verdict = judge(history, run_facts(), checkers=checkers)
     assert verdict.verdict is Verdict.UNKNOWN
     assert verdict.judgements["order"].notes == (f"the checker failed: {why}",)

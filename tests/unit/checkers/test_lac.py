@@ -15,6 +15,7 @@ from tests.histories.story import (
     deferred,
     forced,
     judged,
+    judging,
     kinds,
     metadata,
     opened,
@@ -27,9 +28,7 @@ from tests.histories.story import (
     vanished,
 )
 
-
-def lac(*parts, **run):
-    return judged(*parts, **run).judgements["lac"]
+lac = judging("lac")
 
 
 def test_a_lac_that_grows():

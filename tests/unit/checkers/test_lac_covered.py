@@ -10,6 +10,7 @@ from tests.histories.story import (
     closed,
     created,
     judged,
+    judging,
     kinds,
     operation,
     recovering,
@@ -19,9 +20,7 @@ from tests.histories.story import (
     vanished,
 )
 
-
-def lac(*parts, **run):
-    return judged(*parts, **run).judgements["lac"]
+lac = judging("lac")
 
 
 def unacked(*parts, **run):

@@ -3,14 +3,11 @@
 import pytest
 
 from evidence.findings import Verdict
-from tests.histories.story import closed, created, judged, kinds, metadata, recovering, vanished
+from tests.histories.story import closed, created, judged, judging, kinds, metadata, recovering, vanished
 
 FOUR = {"fragments": {0: ("b1", "b2", "b4")}}
 GROWN = {"fragments": {0: ("b1", "b2", "b3"), 5: ("b1", "b2", "b4")}}
-
-
-def verdict_on(*parts, **run):
-    return judged(*parts, **run).judgements["metadata"]
+verdict_on = judging("metadata")
 
 
 LEGAL = {

@@ -10,15 +10,14 @@ from tests.histories.story import (
     chunk,
     delivered,
     judged,
+    judging,
     kinds,
     operation,
     run_facts,
     unsure,
 )
 
-
-def order(*parts, **run):
-    return judged(*parts, **run).judgements["order"]
+order = judging("order")
 
 
 def test_ids_in_sequence():

@@ -29,8 +29,8 @@ from tests.histories.story import (
     acked,
     closed,
     created,
-    judged,
-    kinds,
+    finds,
+    judging,
     operation,
     recovering,
     refused,
@@ -39,14 +39,8 @@ from tests.histories.story import (
 
 TOO_SOON = [("ended_too_soon", 5, 5)]
 TOO_FEW = [("fenced_too_few", -1, -1)]
-
-
-def told(*parts, **run):
-    return judged(*parts, **{"wire": True, **run}).judgements["recovery"]
-
-
-def found(*parts, **run):
-    return kinds(judged(*parts, **{"wire": True, **run}), "recovery")
+told = judging("recovery", wire=True)
+found = finds("recovery", wire=True)
 
 
 def test_two_denials_end_a_ledger_of_three_copies():

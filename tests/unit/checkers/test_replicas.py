@@ -5,7 +5,18 @@ from checkers.replicas.checker import Replicas
 from evidence.codes import Holding
 from tests.histories.lives import boot, commanded, fault
 from tests.histories.repairs import audit, elected, event, marked, quiet, shown, unmarked
-from tests.histories.story import chunk, closed, created, deleted, facts, opened, run_facts, told, vanished
+from tests.histories.story import (
+    chunk,
+    closed,
+    created,
+    deleted,
+    facts,
+    kinds,
+    opened,
+    run_facts,
+    told,
+    vanished,
+)
 
 BOOKIES = {f"b{number}": number for number in range(1, 5)}
 ALL = range(10)
@@ -32,13 +43,9 @@ def whole():
     return shown({1: ALL, 2: ALL, 3: ALL}, last=9)
 
 
-def told_of(judgement):
-    return [(one.kind, one.first_entry, one.last_entry) for one in judgement.findings]
-
-
 def test_a_ledger_that_is_everywhere_is_valid():
     judgement = judged(ledger(), whole())
-    assert (judgement.verdict, told_of(judgement)) == ("valid", [])
+    assert (judgement.verdict, kinds(judgement)) == ("valid", [])
     assert judgement.seen == {"ledgers": 1, "entries": 10, "copies": 30, "marked_ledgers": 0}
 
 
@@ -47,7 +54,7 @@ def test_a_copy_that_is_missing_convicts_and_names_who_lacks_it_and_since_when()
     judgement = judged(
         ledger(), shown({1: ALL, 2: range(4), 3: ALL}, last=9), servers=(*quiet(), *lives), began_ns=0
     )
-    assert told_of(judgement) == [("under_replicated", 4, 9)]
+    assert kinds(judgement) == [("under_replicated", 4, 9)]
     assert {kind: number for kind, number in judgement.counts.items() if number} == {"under_replicated": 6}
     assert judgement.findings[0].text == "ledger 1: entries 4..9: b2 lacks a copy"
     assert judgement.findings[0].proof == (
@@ -60,16 +67,16 @@ def test_a_copy_that_is_missing_convicts_and_names_who_lacks_it_and_since_when()
 
 def test_a_damaged_copy_is_none():
     history = shown({1: ALL, 2: range(4), 3: ALL}, last=9, holding=Holding.DAMAGED)
-    assert told_of(judged(ledger(), history)) == [("under_replicated", 4, 9)]
+    assert kinds(judged(ledger(), history)) == [("under_replicated", 4, 9)]
 
 
 def test_an_entry_on_none_of_its_bookies_is_a_hole():
     missing = {bookie: (*range(5), *range(6, 10)) for bookie in (1, 2, 3)}
-    assert told_of(judged(ledger(), shown(missing, last=9))) == [("hole", 5, 5)]
+    assert kinds(judged(ledger(), shown(missing, last=9))) == [("hole", 5, 5)]
     unasked = shown({1: missing[1], 2: missing[2]}, last=9)
-    assert ("under_replicated", 5, 5) in told_of(judged(ledger(), unasked))
+    assert ("under_replicated", 5, 5) in kinds(judged(ledger(), unasked))
     elsewhere = shown({**missing, 4: (5,)}, last=9)
-    assert told_of(judged(ledger(), elsewhere)) == [("under_replicated", 5, 5)]
+    assert kinds(judged(ledger(), elsewhere)) == [("under_replicated", 5, 5)]
 
 
 def test_only_the_write_set_of_an_entry_owes_it():
@@ -77,7 +84,7 @@ def test_only_the_write_set_of_an_entry_owes_it():
     held = {1: (0, 2, 3, 5), 2: (0, 1, 3, 4), 3: (1, 2, 4, 5)}
     assert judged(ledger(5, **two), shown(held, last=5)).verdict == "valid"
     held[3] = (1, 2, 4)
-    assert told_of(judged(ledger(5, **two), shown(held, last=5))) == [("under_replicated", 5, 5)]
+    assert kinds(judged(ledger(5, **two), shown(held, last=5))) == [("under_replicated", 5, 5)]
 
 
 def test_only_the_fragment_of_an_entry_owes_it():
@@ -90,13 +97,13 @@ def test_the_bookie_that_took_anothers_place_owes_what_the_other_had():
     before = ledger()
     after = closed(9, number=2, fragments={0: ("b1", "b2", "b4")}, earliest_ns=700, latest_ns=702)
     held = {1: ALL, 2: ALL, 3: ALL, 4: range(3)}
-    assert told_of(judged(before, after, shown(held, last=9))) == [("under_replicated", 3, 9)]
+    assert kinds(judged(before, after, shown(held, last=9))) == [("under_replicated", 3, 9)]
 
 
 def test_a_change_while_the_census_asks_convicts_neither_the_old_nor_the_new_bookie():
     after = closed(9, number=2, fragments={0: ("b1", "b2", "b4")}, earliest_ns=1050, latest_ns=1060)
     held = {1: ALL, 2: ALL, 3: (), 4: ()}
-    assert told_of(judged(ledger(), after, shown(held, last=9))) == []
+    assert kinds(judged(ledger(), after, shown(held, last=9))) == []
 
 
 def test_a_bookie_owes_during_a_change_only_what_it_owes_before_and_after():
@@ -104,7 +111,7 @@ def test_a_bookie_owes_during_a_change_only_what_it_owes_before_and_after():
     moved = {0: ("b1", "b2", "b3"), 5: ("b2", "b4", "b3")}
     after = closed(9, number=2, fragments=moved, earliest_ns=1050, latest_ns=1060)
     held = {1: range(5), 2: range(5), 3: ALL, 4: range(5, 10)}
-    assert told_of(judged(ledger(fragments=fragments), after, shown(held, last=9))) == []
+    assert kinds(judged(ledger(fragments=fragments), after, shown(held, last=9))) == []
 
 
 def test_an_open_ledger_owes_what_its_lac_covers_not_what_the_final_open_found():
@@ -112,7 +119,7 @@ def test_an_open_ledger_owes_what_its_lac_covers_not_what_the_final_open_found()
     late = facts(opened(9), closed(9, earliest_ns=1500, latest_ns=1502))
     judgement = judged(history, late)
     assert (judgement.verdict, judgement.seen["entries"]) == ("valid", 5)
-    assert told_of(judged(history, late, told(7, seq=51))) == [("under_replicated", 6, 7)]
+    assert kinds(judged(history, late, told(7, seq=51))) == [("under_replicated", 6, 7)]
 
 
 def test_the_first_of_the_two_last_passes_counts():
@@ -120,7 +127,7 @@ def test_the_first_of_the_two_last_passes_counts():
         (table, row if row["pass_number"] == 1 else {**row, "holding": int(Holding.PRESENT)})
         for table, row in shown({1: ALL, 2: range(4), 3: ALL}, last=9)
     ]
-    assert told_of(judged(ledger(), healed)) == [("under_replicated", 4, 9)]
+    assert kinds(judged(ledger(), healed)) == [("under_replicated", 4, 9)]
     early = [(table, {**row, "pass_number": row["pass_number"] + 1}) for table, row in whole()]
     lacking = [fact for fact in shown({1: ALL, 2: range(4), 3: ALL}, last=9) if fact[1]["pass_number"] == 1]
     assert judged(ledger(), lacking, early).verdict == "valid"
@@ -131,7 +138,7 @@ def test_different_copies_convict():
         (table, {**row, "size_bytes": 64} if row["bookie"] == 2 and row["entry"] == 3 else row)
         for table, row in whole()
     ]
-    assert told_of(judged(ledger(), history)) == [("differing", 3, 3)]
+    assert kinds(judged(ledger(), history)) == [("differing", 3, 3)]
 
 
 def test_a_copy_that_nobody_owes_may_differ():
@@ -146,7 +153,7 @@ def test_a_bookie_that_is_down_is_named_and_not_convicted():
     lives = boot(1, began=1) + boot(2, began=1) + boot(3, began=1, stopped=500)
     history = shown({1: ALL, 2: ALL, 3: ()}, last=9, holding=Holding.UNKNOWN)
     judgement = judged(ledger(), history, servers=(*quiet(), *lives))
-    assert (judgement.verdict, told_of(judgement)) == ("unknown", [])
+    assert (judgement.verdict, kinds(judgement)) == ("unknown", [])
     assert judgement.notes == ("ledger 1: b3 was down for 10 entries from 0 on",)
 
 
@@ -158,14 +165,14 @@ def test_a_bookie_that_was_not_asked_has_proved_nothing():
 
 def test_a_bookie_that_the_run_does_not_know_can_have_shown_nothing():
     judgement = judged(ledger(fragments={0: ("b1", "b2", "b9")}), shown({1: ALL, 2: ALL}, last=9))
-    assert (judgement.verdict, told_of(judgement)) == ("unknown", [])
+    assert (judgement.verdict, kinds(judgement)) == ("unknown", [])
     assert judgement.notes == ("ledger 1: a bookie that is not of the run owes 10 entries from 0 on",)
 
 
 def test_a_ledger_that_was_deleted_owes_nothing():
     lacking = shown({1: ALL, 2: (), 3: ()}, last=9)
-    assert told_of(judged(ledger(), lacking, deleted())) == []
-    assert told_of(judged(ledger(), lacking, vanished(earliest_ns=30, latest_ns=31))) == []
+    assert kinds(judged(ledger(), lacking, deleted())) == []
+    assert kinds(judged(ledger(), lacking, vanished(earliest_ns=30, latest_ns=31))) == []
 
 
 def test_a_version_that_nobody_saw_leaves_its_ledger_open():
@@ -182,7 +189,7 @@ def lacking_copies():
 def assert_unrest(servers, note, **run):
     """No anomaly; for a plan that requires the property it is unknown."""
     judgement = judged(lacking_copies(), servers=servers, **run)
-    assert (judgement.verdict, told_of(judgement)) == ("not judged", [])
+    assert (judgement.verdict, kinds(judgement)) == ("not judged", [])
     assert judgement.notes == (note,)
     assert judged(lacking_copies(), servers=servers, required=("replicas",), **run).verdict == "unknown"
 
@@ -199,9 +206,9 @@ def test_an_audit_has_to_begin_after_the_last_death_and_end_before_the_census():
     assert_unrest((elected(), *lives), unseen)
     assert_unrest((*quiet(), event(960, "b2", "znode_gone")), unseen)
     assert_unrest((elected(),), "no audit was begun and ended")
-    assert told_of(judged(lacking_copies(), servers=(*quiet(), event(960, "ar2", "exit", code=0))))
-    assert told_of(judged(lacking_copies(), servers=(*quiet(), event(1000, "b2", "znode_gone"))))
-    assert told_of(judged(lacking_copies(), servers=(elected(), *lives, *audit(501, 999))))
+    assert kinds(judged(lacking_copies(), servers=(*quiet(), event(960, "ar2", "exit", code=0))))
+    assert kinds(judged(lacking_copies(), servers=(*quiet(), event(1000, "b2", "znode_gone"))))
+    assert kinds(judged(lacking_copies(), servers=(elected(), *lives, *audit(501, 999))))
 
 
 def test_an_audit_has_to_begin_after_a_fault_has_acted():
@@ -214,14 +221,14 @@ def test_an_audit_has_to_begin_after_a_fault_has_acted():
         "no audit was begun and ended after fault 1 (cut writer-b2)",
         faults=({**cut, "healed_ns": 900},),
     )
-    assert told_of(judged(lacking_copies(), faults=({**cut, "healed_ns": 899},)))
-    assert told_of(judged(lacking_copies(), faults=({**cut, "injected_ns": 1000, "healed_ns": 1010},)))
+    assert kinds(judged(lacking_copies(), faults=({**cut, "healed_ns": 899},)))
+    assert kinds(judged(lacking_copies(), faults=({**cut, "injected_ns": 1000, "healed_ns": 1010},)))
 
 
 def test_an_audit_has_to_begin_after_an_operator_worked_on_a_bookies_files():
     servers = (*quiet(), *commanded("b2", at=930, until=940))
     assert_unrest(servers, "no audit was begun and ended after an operator's rebuild_index")
-    assert told_of(judged(lacking_copies(), servers=(*quiet(), *commanded("b2", at=5, until=8))))
+    assert kinds(judged(lacking_copies(), servers=(*quiet(), *commanded("b2", at=5, until=8))))
 
 
 def test_a_mark_that_is_still_there_leaves_everything_open():
@@ -236,7 +243,7 @@ def test_a_mark_that_is_still_there_leaves_everything_open():
 def test_repair_that_is_switched_off_promises_nothing():
     off, on = event(600, "zk1", "repair_disabled"), event(700, "zk1", "repair_enabled")
     assert_unrest((*quiet(), off), "repair was switched off at 0.000000600 s")
-    assert told_of(judged(lacking_copies(), servers=(*quiet(), off, on)))
+    assert kinds(judged(lacking_copies(), servers=(*quiet(), off, on)))
 
 
 def test_the_time_to_full_replication_runs_from_the_first_death_to_the_last_mark_that_vanishes():
@@ -265,6 +272,6 @@ def test_the_time_to_full_replication_runs_from_the_first_death_to_the_last_mark
 def test_damaged_evidence_convicts_nobody():
     for damage in ("census: torn", "ledgers: changed", "servers: torn", "faults: torn"):
         judgement = judged(lacking_copies(), damage=(damage,))
-        assert (judgement.verdict, told_of(judgement)) == ("unknown", [])
+        assert (judgement.verdict, kinds(judgement)) == ("unknown", [])
         assert judgement.notes == (f"damaged evidence: {damage}",)
         assert judged(ledger(), damage=(damage,)).notes == judgement.notes

@@ -3,8 +3,8 @@
 from protocol.faults import Loses
 from tests.histories.lives import boot, fault
 from tests.histories.repairs import audit, elected, event, marked, shown, tried, unmarked
-from tests.histories.story import closed, created, facts, metadata
-from tests.unit.checkers.test_replicas import ALL, BEFORE, judged, ledger, told_of, whole
+from tests.histories.story import closed, created, facts, kinds, metadata
+from tests.unit.checkers.test_replicas import ALL, BEFORE, judged, ledger, whole
 
 TRIES = (200, 300, 400, 500, 600)
 NEVER_REPAIRED = [("never_repaired", -1, -1)]
@@ -26,55 +26,55 @@ def repairing(*rows, parts=ON_B4, held=ALL, without=(), faults=(KILLED,), tries=
 
 def test_a_repair_that_fails_again_and_again_convicts_though_the_mark_stays():
     judgement = repairing()
-    assert (judgement.verdict, told_of(judgement)) == ("anomaly", [("never_repaired", -1, -1)])
+    assert (judgement.verdict, kinds(judgement)) == ("anomaly", [("never_repaired", -1, -1)])
     assert judgement.counts["never_repaired"] == 1
     assert "5 times" in judgement.findings[0].text
     assert "lacking b4" in judgement.findings[0].proof[1]
 
 
 def test_a_repair_that_succeeds_when_the_bookie_is_back_has_failed_all_the_same():
-    assert told_of(repairing(unmarked(700), *audit(900, 950))) == [("never_repaired", -1, -1)]
+    assert kinds(repairing(unmarked(700), *audit(900, 950))) == [("never_repaired", -1, -1)]
 
 
 def test_a_mark_that_is_removed_within_the_lock_was_a_repair():
     repairs = [row for at in TRIES for row in (marked(at - 1, "b4"), *tried(at), unmarked(at + 3))]
     judgement = judged(ledger(), whole(), servers=[*four(), elected(), *repairs, *audit(900, 950)])
-    assert (judgement.verdict, told_of(judgement)) == ("valid", [])
+    assert (judgement.verdict, kinds(judgement)) == ("valid", [])
 
 
 def test_tries_between_which_something_changed_are_not_in_a_row():
     for change in (event(450, "b3", "znode_gone"), event(450, "zk1", "repair_enabled", zxid=hex(450))):
-        assert told_of(repairing(change)) == []
+        assert kinds(repairing(change)) == []
     again = closed(9, 2, earliest_ns=440, latest_ns=450, fragments={0: ("b1", "b2", "b4")})
-    assert told_of(repairing(parts=facts(ON_B4, again))) == []
+    assert kinds(repairing(parts=facts(ON_B4, again))) == []
 
 
 def test_what_changed_before_the_first_try_or_after_the_last_is_no_matter():
     for at_ns, expected in ((199, NEVER_REPAIRED), (200, []), (605, []), (606, NEVER_REPAIRED)):
-        assert told_of(repairing(event(at_ns, "b3", "znode_gone"))) == expected
+        assert kinds(repairing(event(at_ns, "b3", "znode_gone"))) == expected
 
 
 def test_fewer_than_five_tries_in_a_row_under_one_mark_prove_nothing():
-    assert told_of(repairing(tries=TRIES[1:])) == []
-    assert told_of(repairing(tries=(*TRIES[1:], 995))) == []
-    assert told_of(repairing(unmarked(150), marked(160, "b4"))) == NEVER_REPAIRED
-    assert told_of(repairing(unmarked(250), marked(260, "b4"))) == []
+    assert kinds(repairing(tries=TRIES[1:])) == []
+    assert kinds(repairing(tries=(*TRIES[1:], 995))) == []
+    assert kinds(repairing(unmarked(150), marked(160, "b4"))) == NEVER_REPAIRED
+    assert kinds(repairing(unmarked(250), marked(260, "b4"))) == []
 
 
 def test_nothing_is_promised_while_a_fault_hinders_repair():
     cut = fault(2, "cut", "ar1-b1", injected_ns=60, confirmed_ns=61, healed_ns=650)
-    assert told_of(repairing(faults=(KILLED,))) != []
-    assert told_of(repairing(faults=(KILLED, cut))) == []
+    assert kinds(repairing(faults=(KILLED,))) != []
+    assert kinds(repairing(faults=(KILLED, cut))) == []
 
 
 def test_nothing_is_promised_without_a_bookie_to_spare_or_enough_copies():
-    assert ("never_repaired", -1, -1) in told_of(repairing(held=ALL))
-    assert ("never_repaired", -1, -1) not in told_of(repairing(held=range(4)))
-    assert told_of(repairing(without=("b3",))) == []
-    assert told_of(repairing(racks={"b1": "r1"})) == []
-    assert told_of(repairing(marked(101, "b4", "b1"))) == []
-    assert told_of(repairing(faults=(KILLED, fault(2, "wipe", "b1")))) == []
-    assert told_of(repairing(parts=ledger(fragments={0: ("b1", "b2", "b4")}, ack_quorum=1))) == []
+    assert ("never_repaired", -1, -1) in kinds(repairing(held=ALL))
+    assert ("never_repaired", -1, -1) not in kinds(repairing(held=range(4)))
+    assert kinds(repairing(without=("b3",))) == []
+    assert kinds(repairing(racks={"b1": "r1"})) == []
+    assert kinds(repairing(marked(101, "b4", "b1"))) == []
+    assert kinds(repairing(faults=(KILLED, fault(2, "wipe", "b1")))) == []
+    assert kinds(repairing(parts=ledger(fragments={0: ("b1", "b2", "b4")}, ack_quorum=1))) == []
 
 
 MOVED = facts(
@@ -91,7 +91,7 @@ def after_a_move(*parts, servers=STILL_MARKED, **run):
 
 def test_a_bookie_named_by_a_repair_before_it_has_the_copies_convicts_though_the_mark_stays():
     judgement = after_a_move()
-    assert (judgement.verdict, told_of(judgement)) == ("anomaly", [("not_copied", 3, 9)])
+    assert (judgement.verdict, kinds(judgement)) == ("anomaly", [("not_copied", 3, 9)])
     assert judgement.findings[0].text == (
         "ledger 1: entries 3..9: b4 is named instead of b3 and lacks a copy"
     )
@@ -100,24 +100,24 @@ def test_a_bookie_named_by_a_repair_before_it_has_the_copies_convicts_though_the
 
 def test_nothing_says_that_repair_did_not_copy_where_it_may_have_copied_or_did_not_repair():
     lost = [*boot(1), *boot(2), *boot(3), *boot(4, killed=800), *boot(4, 2, began=810)]
-    assert told_of(after_a_move(servers=[*lost, elected(), marked(100, "b3")])) == []
+    assert kinds(after_a_move(servers=[*lost, elected(), marked(100, "b3")])) == []
     journaled = after_a_move(servers=[*lost, elected(), marked(100, "b3")], least_loss={"b4": Loses.STORED})
-    assert told_of(journaled) == [("not_copied", 3, 9)]
+    assert kinds(journaled) == [("not_copied", 3, 9)]
     wiped = fault(target="b4", kind="wipe", injected_ns=800, confirmed_ns=801)
-    assert told_of(after_a_move(faults=(wiped,))) == []
-    assert told_of(after_a_move(servers=four())) == []
+    assert kinds(after_a_move(faults=(wiped,))) == []
+    assert kinds(after_a_move(servers=four())) == []
     unseen = closed(9, number=3, fragments={0: ("b1", "b2", "b4")}, earliest_ns=700, latest_ns=702)
-    assert told_of(after_a_move(ledger(), unseen)) == []
+    assert kinds(after_a_move(ledger(), unseen)) == []
     swapped = closed(9, number=2, fragments={0: ("b2", "b1", "b3")}, earliest_ns=700, latest_ns=702)
     history = facts(ledger(), swapped, shown({1: ALL, 2: range(3), 3: ALL}, last=9))
-    assert told_of(judged(history, servers=STILL_MARKED)) == []
+    assert kinds(judged(history, servers=STILL_MARKED)) == []
 
 
 def test_a_writer_that_replaces_a_bookie_of_its_last_fragment_has_nothing_to_copy():
     changed = {"fragments": {0: ("b1", "b2", "b4")}, "earliest_ns": 20, "latest_ns": 22}
     end = closed(9, number=2, **{**changed, "earliest_ns": 30, "latest_ns": 32})
     history = facts(created(**BEFORE, fragments={0: ("b1", "b2", "b3")}), metadata(1, 1, **changed), end)
-    assert told_of(after_a_move(history)) == []
+    assert kinds(after_a_move(history)) == []
 
 
 GONE = [*four(killed=50), elected(), event(60, "b4", "znode_gone")]
@@ -127,7 +127,7 @@ AUDITS = [row for at in range(100, 600, 100) for row in audit(at, at + 5)]
 def audited(*rows, parts=ON_B4, gone=GONE, audits=AUDITS, faults=(KILLED,)):
     """A ledger of b4, which was gone during five audits."""
     census = shown({1: ALL, 2: ALL, 4: ALL}, last=9)
-    return told_of(judged(parts, census, servers=[*gone, *audits, *rows], faults=faults))
+    return kinds(judged(parts, census, servers=[*gone, *audits, *rows], faults=faults))
 
 
 def test_a_ledger_that_audits_pass_over_although_its_bookie_is_gone_convicts():

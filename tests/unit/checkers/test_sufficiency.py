@@ -7,7 +7,18 @@ import pytest
 from evidence.codes import NEVER, Holding
 from evidence.findings import Verdict
 from tests.histories.lives import fault
-from tests.histories.story import acked, answered, created, found, good_ending, judged, kept, opened, unsure
+from tests.histories.story import (
+    acked,
+    answered,
+    created,
+    found,
+    good_ending,
+    judged,
+    judging,
+    kept,
+    opened,
+    unsure,
+)
 
 
 def silent(entry):
@@ -16,10 +27,7 @@ def silent(entry):
 
 LATER = {"fencing", "availability"}
 EARLIER = {"evidence", "order", "durability", "closing", "lac", "content", "metadata", *LATER}
-
-
-def evidence(*parts, **run):
-    return judged(*parts, **run).judgements["evidence"]
+evidence = judging("evidence")
 
 
 def test_enough():

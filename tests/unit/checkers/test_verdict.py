@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from checkers.judging.found import Found
 from checkers.judging.judge import CHECKERS, judge
 from checkers.judging.verdict import merged, run_verdict, undecided
 from evidence.findings import Judgement, Verdict
@@ -21,6 +20,7 @@ from tests.histories.story import (
     run_facts,
     vanished,
 )
+from tests.unit.checkers.test_found import Broken
 
 
 def judgement(name, verdict, **counts):
@@ -125,37 +125,6 @@ def test_a_released_ledger_leaves_the_others_to_prove_the_run():
     history = [acked(0), good_ending(0), acked(0, ledger=2), created(ledger=2), closed(0, ledger=2)]
     assert judged(*history, wire=True).verdict is U
     assert judged(*history, deleted(ledger=2), wire=True).verdict is V
-
-
-class Broken:
-    name, tables, kinds = "order", ("operations",), ()
-    facts = ()
-
-    def __init__(self, where):
-        self.where = where
-
-    def check(self, batch, facts, run):
-        return self._act("check", Found())
-
-    def conclude(self, found, facts, run):
-        return self._act("conclude", found)
-
-    def _act(self, what, value):
-        if what == self.where:
-            raise RuntimeError(f"no {what} today")
-        return value
-
-
-@pytest.mark.parametrize("where", ["check", "conclude"])
-def test_a_checker_that_crashes_is_unknown_and_says_why(where):
-    checkers = tuple(Broken(where) if checker.name == "order" else checker for checker in CHECKERS)
-    history = [chunk(facts(acked(0), good_ending(0))), chunk([])]
-    verdict = judge(history, run_facts(), checkers=checkers)
-    assert verdict.verdict is U
-    assert verdict.judgements["order"].notes == (
-        f"the checker failed: {where} raised RuntimeError: no {where} today",
-    )
-    assert verdict.judgements["durability"].verdict is V
 
 
 def test_a_verdict_is_plain_data():

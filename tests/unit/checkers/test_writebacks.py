@@ -16,15 +16,10 @@ from tests.histories.asking import (
     swallowed,
     write_back,
 )
-from tests.histories.story import BOOKIES, closed, created, judged, kinds, recovering
+from tests.histories.story import BOOKIES, closed, created, finds, judging, recovering
 
-
-def told(*parts, **run):
-    return judged(*parts, **{"wire": True, **run}).judgements["recovery"]
-
-
-def found(*parts, **run):
-    return kinds(judged(*parts, **{"wire": True, **run}), "recovery")
+told = judging("recovery", wire=True)
+found = finds("recovery", wire=True)
 
 
 def test_one_positive_answer_is_enough_to_write_an_entry_back():
