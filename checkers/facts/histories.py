@@ -14,7 +14,8 @@ from operator import attrgetter
 
 import pyarrow as pa
 
-from checkers.facts.versions import DELETED, Version, versions_of
+from checkers.facts.versions import DELETED, Version, in_force, versions_of
+from evidence.codes import NEVER
 
 Chain = tuple[Version, ...]
 
@@ -119,6 +120,32 @@ class Histories:
     def seen_whole(self, ledger: int) -> bool:
         """Whether it has one chain, which is known from the first version on with none missing in between."""
         return self.known_whole(ledger) and ledger not in self.put_back
+
+    def open_all_the_while(self, ledger: int, since_ns: int, until_ns: int) -> bool:
+        """Whether it was there before, was not deleted until after, and no version of then is CLOSED."""
+        there = self.seen_whole(ledger) and self.of[ledger][0].latest_ns < since_ns
+        return (
+            there
+            and self._deleted_ns(ledger) > until_ns
+            and not any(one.closed for one in in_force(self.of[ledger], since_ns, until_ns))
+        )
+
+    def last_ensembles(self, ledger: int, since_ns: int, until_ns: int) -> list[tuple[str, ...]]:
+        """The bookies in the last ensemble of every version of then."""
+        return [version.last_ensemble for version in in_force(self.of[ledger], since_ns, until_ns)]
+
+    def surely_open_at(self, ledger: int, at_ns: int) -> bool:
+        """Whether no close and no delete of it can have been in force by then (ns)."""
+        ends = [version.earliest_ns for version in self.of.get(ledger, ()) if version.closed]
+        return self.seen_whole(ledger) and at_ns < min([*ends, self._deleted_ns(ledger)])
+
+    def surely_closed_at(self, ledger: int, at_ns: int) -> bool:
+        """Whether a CLOSED version was in force by then (ns), and the ledger not deleted until then."""
+        closed = any(version.closed and version.latest_ns < at_ns for version in self.of[ledger])
+        return closed and ledger not in self.put_back and at_ns < self._deleted_ns(ledger)
+
+    def _deleted_ns(self, ledger: int) -> int:
+        return self.deleted[ledger].earliest_ns if ledger in self.deleted else NEVER
 
 
 def _chains(rows: Sequence[Version]) -> Iterator[Chain]:

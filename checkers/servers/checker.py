@@ -97,7 +97,7 @@ def differences(boots: Iterable[LoggedBoot]) -> list[str]:
 def _others_unmarked(boot: LoggedBoot) -> Iterator[str]:
     """Open ledgers that got no mark, for the bookie is not in their last ensemble."""
     span = boot.all("preboot_start")[0].earliest_ns, boot.all("preboot_end")[-1].latest_ns
-    for ledger in boot.ledgers:
+    for ledger in boot.ledgers.of:
         unmarked = ledger not in boot.marks and boot.ledgers.open_all_the_while(ledger, *span)
         if unmarked and not any(boot.bookie in names for names in boot.ledgers.last_ensembles(ledger, *span)):
             yield (
@@ -109,7 +109,7 @@ def _others_unmarked(boot: LoggedBoot) -> Iterator[str]:
 def _closed_unfenced(boot: LoggedBoot) -> Iterator[str]:
     """Closed ledgers of the bookie, which got no fence."""
     began_ns = boot.all("preboot_start")[0].earliest_ns
-    unfenced = (ledger for ledger in boot.ledgers if ledger not in boot.marks)
+    unfenced = (ledger for ledger in boot.ledgers.of if ledger not in boot.marks)
     closed = sum(boot.ledgers.surely_closed_at(ledger, began_ns) for ledger in unfenced)
     if closed:
         yield (

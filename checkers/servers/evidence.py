@@ -18,7 +18,7 @@ import pyarrow as pa
 from checkers.facts.alterations import alterations
 from checkers.facts.boots import Boot, boots_of, by_lives, life_name
 from checkers.facts.histories import Histories
-from checkers.facts.versions import in_force, lasting_duties
+from checkers.facts.versions import lasting_duties
 from checkers.facts.wire import denies, lives, proven_answers_about_entries
 from checkers.judging.contract import Event, Rows, RunFacts
 from checkers.judging.found import Found, ledger_rows
@@ -93,7 +93,7 @@ class LoggedBoot:
     events: Mapping[str, Sequence[Event]]
     before: tuple[LoggedBoot, ...]
     run: RunFacts
-    ledgers: Ledgers
+    ledgers: Histories
     found: Found
 
     @property
@@ -226,50 +226,10 @@ def logged_boots(run: RunFacts, known: Histories, found: Found) -> list[LoggedBo
     for event in run.events():
         events.setdefault((event.server, event.boot), {}).setdefault(event.name, []).append(event)
     boots: list[LoggedBoot] = []
-    ledgers = Ledgers(known)
     for bookie, records in sorted(boots_of(run).items()):
         mine: list[LoggedBoot] = []
         for record in records:
             own = events[run.bookie_name(bookie), record.number]
-            mine.append(LoggedBoot(record, own, tuple(mine), run, ledgers, found))
+            mine.append(LoggedBoot(record, own, tuple(mine), run, known, found))
         boots += mine
     return boots
-
-
-class Ledgers:
-    """The ledgers of a run, asked by intervals (ns)."""
-
-    def __init__(self, known: Histories) -> None:
-        self._known = known
-
-    def __iter__(self) -> Iterator[int]:
-        """Every ledger of which a version was seen."""
-        return iter(sorted(self._known.of))
-
-    def open_all_the_while(self, ledger: int, since_ns: int, until_ns: int) -> bool:
-        """Whether it was there before, was not deleted until after, and no version of then is CLOSED."""
-        there = self._known.seen_whole(ledger) and self._known.of[ledger][0].latest_ns < since_ns
-        kept = self._deleted_ns(ledger) > until_ns
-        return (
-            there
-            and kept
-            and not any(one.closed for one in in_force(self._known.of[ledger], since_ns, until_ns))
-        )
-
-    def last_ensembles(self, ledger: int, since_ns: int, until_ns: int) -> list[tuple[str, ...]]:
-        """The bookies in the last ensemble of every version of then."""
-        return [version.last_ensemble for version in in_force(self._known.of[ledger], since_ns, until_ns)]
-
-    def surely_open_at(self, ledger: int, at_ns: int) -> bool:
-        """Whether no close and no delete of it can have been in force by then."""
-        ends = [version.earliest_ns for version in self._known.of.get(ledger, ()) if version.closed]
-        return self._known.seen_whole(ledger) and at_ns < min([*ends, self._deleted_ns(ledger)])
-
-    def surely_closed_at(self, ledger: int, at_ns: int) -> bool:
-        """Whether a CLOSED version was in force by then, and the ledger not deleted until then."""
-        closed = any(version.closed and version.latest_ns < at_ns for version in self._known.of[ledger])
-        return closed and ledger not in self._known.put_back and at_ns < self._deleted_ns(ledger)
-
-    def _deleted_ns(self, ledger: int) -> int:
-        gone = self._known.deleted.get(ledger)
-        return gone.earliest_ns if gone else NEVER
