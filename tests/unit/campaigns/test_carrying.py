@@ -48,13 +48,9 @@ def test_a_run_that_fails_stops_nothing() -> None:
 
 def test_unknown_is_run_once_more_and_an_anomaly_never() -> None:
     carry = scripted(Status.UNKNOWN, Status.AS_EXPECTED, Status.ANOMALY, Status.UNKNOWN, Status.UNKNOWN)
-    assert [
-        (one.came, one.tries) for one in map(unknown_again(carry, CAMPAIGN.unknown_again), UNITS[:3])
-    ] == [
-        (Status.AS_EXPECTED, 2),
-        (Status.ANOMALY, 1),
-        (Status.UNKNOWN, 2),
-    ]
+    done = map(unknown_again(carry, CAMPAIGN.unknown_again), UNITS[:3])
+    came = [Status.AS_EXPECTED, Status.ANOMALY, Status.UNKNOWN]
+    assert [(one.came, one.tries) for one in done] == list(zip(came, (2, 1, 2), strict=True))
 
 
 def test_no_run_begins_that_would_not_end_in_time() -> None:
@@ -86,8 +82,7 @@ def test_no_run_begins_that_would_not_end_in_time() -> None:
     ],
 )
 def test_unknown_is_never_a_pass(came: list[Status], left: int, warns: bool, code: int, said: str) -> None:
-    outcomes = [outcome_of(unit, one, why="so") for unit, one in zip(UNITS, came, strict=False)]
-    found, why = decision(outcomes, left=left, unfinished_fails=True, unknown_warns=warns)
+    found, why = decision(carried(came), left=left, unfinished_fails=True, unknown_warns=warns)
     assert (found, said in why) == (code, True), why
 
 
@@ -149,22 +144,11 @@ def test_only_folders_of_runs_that_were_as_expected_are_removed(
 
 
 def test_what_got_worse_comes_first() -> None:
-    was = [Status.AS_EXPECTED, Status.ANOMALY, Status.UNKNOWN, Status.ANOMALY]
-    before = [outcome_of(unit, came) for unit, came in zip(UNITS, was, strict=False)]
-    now = [
-        replace(one, came=came)
-        for one, came in zip(
-            before, [Status.ANOMALY, Status.AS_EXPECTED, Status.ANOMALY, Status.ANOMALY], strict=True
-        )
-    ]
-    found = [
-        (UNITS.index(unit_of(change.now)), change.before, change.worse) for change in changes(now, before)
-    ]
+    before = carried([Status.AS_EXPECTED, Status.ANOMALY, Status.UNKNOWN, Status.ANOMALY])
+    now = carried([Status.ANOMALY, Status.AS_EXPECTED, Status.ANOMALY, Status.ANOMALY])
+    keys = [unit.key for unit in UNITS]
+    found = [(keys.index(one.now.key), one.before, one.worse) for one in changes(now, before)]
     assert found == [(0, Status.AS_EXPECTED, True), (2, Status.UNKNOWN, False), (1, Status.ANOMALY, False)]
-
-
-def unit_of(outcome: Outcome) -> Experiment:
-    return next(unit for unit in UNITS if unit.key == outcome.key)
 
 
 def test_the_page_says_what_to_look_at_and_how_to_repeat_it() -> None:
@@ -200,9 +184,7 @@ def test_the_page_links_to_the_runs_that_are_kept(tmp_path: Path) -> None:
 
 
 def test_junit_has_a_case_for_each_run_and_each_that_was_left_out(tmp_path: Path) -> None:
-    came = list(Status)
-    outcomes = [outcome_of(unit, one, why="so") for unit, one in zip(UNITS, came, strict=False)]
-    write_junit(tmp_path / "junit.xml", "gate", outcomes[:5], UNITS[5:])
+    write_junit(tmp_path / "junit.xml", "gate", carried(list(Status)[:5]), UNITS[5:])
     root = ElementTree.parse(tmp_path / "junit.xml").getroot()
     cases = root.findall(".//testcase")
     assert len(cases) == len(UNITS)

@@ -39,13 +39,8 @@ def test_what_the_documents_say_follows_from_who_would_answer_what(shape: tuple[
     assert {kept(empty, mode) for mode in MODES} == {kept(cell, "unprotected")}
 
 
-SMALL = list(
-    cells(
-        Matrix(
-            quorums=("2/2/1", "3/3/2", "4/4/3", "4/3/2", "5/3/2"), lost=(1, 2, 3), loss=("process", "disks")
-        )
-    )
-)
+SHAPED = ("2/2/1", "3/3/2", "4/4/3", "4/3/2", "5/3/2")
+SMALL = list(cells(Matrix(quorums=SHAPED, lost=(1, 2, 3), loss=("process", "disks"))))
 
 
 @pytest.mark.parametrize("cell", SMALL, ids=lambda one: one.name)

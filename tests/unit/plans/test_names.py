@@ -89,23 +89,21 @@ def test_every_command_stands_in_the_document() -> None:
     assert [name for name in COMMANDS if f"`{name}`" not in text] == []
 
 
-def test_a_command_about_a_bookie_needs_one() -> None:
+@pytest.mark.parametrize(
+    ("command", "target", "said"),
+    [
+        ("decommission", None, "`decommission` needs a `target`"),
+        ("trigger_audit", "b1", "`trigger_audit` takes no `target`"),
+        ("decomission", "b1", "unknown admin command `decomission`; did you mean `decommission`"),
+    ],
+)
+def test_a_command_about_a_bookie_needs_one_and_others_take_none(
+    command: str, target: str | None, said: str
+) -> None:
     assert Admin(command="decommission", target="b1").timeout_s == 120
-    with pytest.raises(ValidationError, match="`decommission` needs a `target`"):
-        Admin(command="decommission")
-
-
-def test_a_command_about_the_cluster_takes_none() -> None:
     assert Admin(command="trigger_audit").target is None
-    with pytest.raises(ValidationError, match="`trigger_audit` takes no `target`"):
-        Admin(command="trigger_audit", target="b1")
-
-
-def test_an_unknown_command_is_told_with_the_nearest() -> None:
-    with pytest.raises(
-        ValidationError, match=r"unknown admin command `decomission`; did you mean `decommission`"
-    ):
-        Admin(command="decomission", target="b1")
+    with pytest.raises(ValidationError, match=said):
+        Admin(command=command, target=target)
 
 
 def test_a_command_that_works_on_files_is_about_a_bookie_without_naming_it() -> None:
