@@ -24,13 +24,7 @@ from protocol.errors import EvidenceError, UsageError
     "--json", "as_json", is_flag=True, help="With --trends: print one JSON document instead of text."
 )
 def command(
-    run: str | None,
-    results: Path,
-    opens: bool,
-    issue: bool,
-    trends: bool,
-    csv: Path | None,
-    as_json: bool,
+    run: str | None, results: Path, opens: bool, issue: bool, trends: bool, csv: Path | None, as_json: bool
 ) -> int:
     """Write report.html of RUN (a folder, a scenario, a bundle); without RUN index.html over all runs."""
     if trends:
@@ -74,8 +68,7 @@ def _write_report(results: Path, run: str | None) -> Path:
             return write_page(found, beside)
     if not results.is_dir():
         raise UsageError(
-            f"there is no folder {results}",
-            remedy="`fencepost run` makes it; --results names another folder",
+            f"there is no folder {results}", remedy="`fencepost run` makes it; --results names another folder"
         )
     return write_index(results)
 

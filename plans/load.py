@@ -59,12 +59,7 @@ def _unknown_scenario(name: str, names: Collection[str]) -> str:
     return unknown("scenario", name, names, listing=_LISTING)
 
 
-def load(
-    path: Path | str,
-    vocabulary: Vocabulary,
-    *,
-    settings: Mapping[str, object] = _NO_SETTINGS,
-) -> Plan:
+def load(path: Path | str, vocabulary: Vocabulary, *, settings: Mapping[str, object] = _NO_SETTINGS) -> Plan:
     """Read and check a plan file.
 
     ``settings`` sets parameters named under the plan's ``vary`` (values or their text). The controls belong

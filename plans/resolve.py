@@ -86,10 +86,7 @@ def stored_allowance(plan: Mapping[str, Any], mode: str) -> dict[str, dict[str, 
 
 
 def from_json(
-    tree: Mapping[str, Any],
-    vocabulary: Vocabulary | None = None,
-    *,
-    source: str = "run.json",
+    tree: Mapping[str, Any], vocabulary: Vocabulary | None = None, *, source: str = "run.json"
 ) -> ResolvedPlan:
     """The inverse of :meth:`ResolvedPlan.as_json`.
 

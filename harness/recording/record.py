@@ -190,10 +190,7 @@ def _wire(cluster: Cluster, narrator: Narrator) -> Mapping[str, object] | None:
 
 
 def _end(
-    stage: Stage,
-    finals: Mapping[str, object],
-    wire: Mapping[str, object] | None,
-    unplanned: list[Exit],
+    stage: Stage, finals: Mapping[str, object], wire: Mapping[str, object] | None, unplanned: list[Exit]
 ) -> dict[str, object]:
     slots: Counter[str] = Counter()
     for file in segment_files(stage.folder.operations):

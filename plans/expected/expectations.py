@@ -218,7 +218,7 @@ STANDING: dict[str, tuple[Defect, ...]] = {
         Defect(
             property="availability", kind="key_lost", rate="sometimes", versions=">=4.18", reference=_KEYS
         ),
-    ),
+    )
 }
 
 

@@ -245,8 +245,7 @@ def _step_or_block(step: object) -> str:
 
 Step = StepSpec | Together
 _Step = Annotated[
-    Annotated[StepSpec, Tag("step")] | Annotated[Together, Tag("block")],
-    Discriminator(_step_or_block),
+    Annotated[StepSpec, Tag("step")] | Annotated[Together, Tag("block")], Discriminator(_step_or_block)
 ]
 Branch = Annotated[tuple[_Step, ...], listed("a branch of `together` must be a list of steps, at least one")]
 Steps = Annotated[tuple[_Step, ...], listed("`steps` must be a list of steps, at least one")]

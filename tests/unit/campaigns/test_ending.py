@@ -57,10 +57,7 @@ def test_what_is_interrupted_names_no_exit_code(
 
 @pytest.mark.parametrize(
     ("run", "place", "units"),
-    [
-        (run_gate, "campaigns/gate", UNITS),
-        (run_sensitivity, "place", experiments_with(UNITS[:2], DEFECT)),
-    ],
+    [(run_gate, "campaigns/gate", UNITS), (run_sensitivity, "place", experiments_with(UNITS[:2], DEFECT))],
 )
 def test_a_campaign_that_runs_elsewhere_is_left_alone(
     run: Begin, place: str, units: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -57,10 +57,7 @@ def test_every_entry_that_may_exist_is_asked_of_every_bookie(tmp_path: Path) -> 
     take_census(on, only=6)
     assert [
         (number, [(one["ledger"], one["last"]) for one in spans]) for number, spans in observer.asked
-    ] == [
-        (1, [(5, 7), (6, 9), (8, 1), (9, 4)]),
-        (2, [(6, 9)]),
-    ]
+    ] == [(1, [(5, 7), (6, 9), (8, 1), (9, 4)]), (2, [(6, 9)])]
     assert all((one["first"], one["bookies"]) == (0, BOOKIES) for _, spans in observer.asked for one in spans)
 
 

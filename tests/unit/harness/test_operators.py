@@ -113,10 +113,7 @@ def test_an_audit_of_bookies_does_not_pass_for_one_of_ledgers(stage: Any, cluste
     look = replicated(stage, Replicated(audit="ledgers"))
     look()
     cluster.audit()
-    assert look() == (
-        False,
-        "no audit of ledgers has ended that began since; the auditor is ar1",
-    )
+    assert look() == (False, "no audit of ledgers has ended that began since; the auditor is ar1")
     cluster.audit(what="checkAllLedgers")
     assert look()[0] is True
 
@@ -152,10 +149,7 @@ def test_an_audit_counts_from_when_just_the_running_bookies_are_registered(
     look = replicated(stage, Replicated())
     look()
     cluster.bookies["b1"].state = DOWN
-    assert look() == (
-        False,
-        "registered though not running: ['b1']; running and not registered: []",
-    )
+    assert look() == (False, "registered though not running: ['b1']; running and not registered: []")
     cluster.audit()  # It may have taken b1 for alive.
     cluster.present.remove("b1")
     assert look()[0] is False

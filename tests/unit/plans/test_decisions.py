@@ -185,10 +185,7 @@ def test_a_plan_may_state_decisions_beside_holds(load_text: Callable[..., Plan],
         ("ledger: main, outcome: ok, step: create, number: 2", "there is no `create` number 2 on `main`"),
         ("ledger: main, outcome: ok, entries: 3", "`entries` belongs to append, read, tail, not to recover"),
         ("ledger: main, outcome: ok, lac: 3", "`lac` belongs to append, read, not to recover"),
-        (
-            "ledger: main, outcome: ok, step: create, last_entry: 3",
-            "`last_entry` belongs to recover, close",
-        ),
+        ("ledger: main, outcome: ok, step: create, last_entry: 3", "`last_entry` belongs to recover, close"),
     ],
 )
 def test_a_decision_that_cannot_be_is_refused(

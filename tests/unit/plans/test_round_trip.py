@@ -42,10 +42,7 @@ conditions = st.one_of(
     named("elapsed", for_s=seconds),
 )
 waits = conditions.map(lambda one: {"wait_for": {"condition": next(iter(one)), **next(iter(one.values()))}})
-faults = st.one_of(
-    named("kill", target=servers),
-    named("cut", to=bookies, **{"from": clients}),
-)
+faults = st.one_of(named("kill", target=servers), named("cut", to=bookies, **{"from": clients}))
 chaos = named(
     "chaos",
     for_s=st.floats(1, 20),

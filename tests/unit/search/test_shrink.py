@@ -177,19 +177,10 @@ def test_the_run_itself_is_what_is_left_when_nothing_smaller_is_confirmed(small:
 
 @pytest.mark.parametrize(
     ("kind", "error", "stays"),
-    [
-        (Told, "", True),
-        (ToldOther, "", True),
-        (Held, "b1 did not start", True),
-        (Held, "", False),
-    ],
+    [(Told, "", True), (ToldOther, "", True), (Held, "b1 did not start", True), (Held, "", False)],
 )
 def test_only_what_did_not_fail_at_all_is_removed_and_latest_never_dangles(
-    shrinker: Callable[..., Shrinker],
-    tmp_path: Path,
-    kind: type[Ended],
-    error: str,
-    stays: bool,
+    shrinker: Callable[..., Shrinker], tmp_path: Path, kind: type[Ended], error: str, stays: bool
 ) -> None:
     one = shrinker()
     trial = new_run(tmp_path, "trial", 1)
