@@ -102,8 +102,8 @@ def stage(records: list[dict[str, Any]]) -> Stage:
     return cast("Stage", only)
 
 
-def spec(name: str) -> StepSpec:
-    return StepSpec(name=name, params=Params())
+def spec(name: str, **timing: Any) -> StepSpec:
+    return StepSpec(name=name, params=Params(), **timing)
 
 
 def test_every_step_has_its_place_and_its_block(records: list[dict[str, Any]]) -> None:
@@ -121,9 +121,8 @@ def test_a_step_waits_for_its_time_and_then_for_its_condition(
     waits: list[Any] = []
     monkeypatch.setattr(performing, "await_condition", lambda stage, wanted: waits.append(wanted))
     monkeypatch.setattr(time, "sleep", waits.append)
-    nothing, quiet = Params(), Quiet()
-    late = StepSpec(name="create", params=nothing, at_s=100, when=Elapsed(for_s=3))
-    perform((late, StepSpec(name="kill", params=nothing, when=quiet)), stage(records))
+    quiet = Quiet()
+    perform((spec("create", at_s=100, when=Elapsed(for_s=3)), spec("kill", when=quiet)), stage(records))
     assert waits == [pytest.approx(100, abs=30), 3, quiet]
 
 
@@ -159,7 +158,7 @@ def test_an_act_that_must_succeed_and_hears_nothing_ends_the_run(records: list[d
     assert "no reply" in records[0]["error"]
 
 
-CREATE, KILL = StepSpec(name="create", params=Params()), StepSpec(name="kill", params=Params())
+CREATE, KILL = spec("create"), spec("kill")
 
 
 @pytest.fixture

@@ -68,10 +68,8 @@ def test_an_upgrade_gives_each_its_new_release_and_settings(stage: Any, cluster:
 
 def test_each_end_is_a_fault_on_record(stage: Any, lines: list[dict[str, Any]]) -> None:
     roll(stage, Roll(targets=("b1", "b2")))
-    assert [(line["kind"], line["target"]) for line in lines if line["phase"] == "healed"] == [
-        ("stop", "b1"),
-        ("stop", "b2"),
-    ]
+    healed = [(line["kind"], line["target"]) for line in lines if line["phase"] == "healed"]
+    assert healed == [("stop", "b1"), ("stop", "b2")]
 
 
 def test_one_that_does_not_come_back_ends_it(stage: Any, cluster: FakeCluster) -> None:

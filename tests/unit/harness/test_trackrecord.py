@@ -23,18 +23,9 @@ from protocol.errors import Interrupted, UsageError
 from protocol.exit_codes import ExitCode
 from reports.results import ModeResult, RunResult
 
-BUG = Bug(
-    name="b",
-    bug="It forgets",
-    upstream="#1",
-    scenario="bp46/truncation",
-    mode="protected",
-    property="closing",
-    kind="closed_below",
-    ledger="main",
-    bad="4.14.7",
-    good="4.15.0",
-)
+FINDING = {"property": "closing", "kind": "closed_below", "ledger": "main", "bad": "4.14.7", "good": "4.15.0"}
+RUN = {"scenario": "bp46/truncation", "mode": "protected"}
+BUG = Bug.model_validate({"name": "b", "bug": "It forgets", "upstream": "#1", **RUN, **FINDING})
 
 
 @pytest.mark.parametrize("bug", bugs(), ids=lambda bug: bug.name)
@@ -98,6 +89,11 @@ def test_the_exit_code_says_whether_it_is_as_recorded(bad: Showing, good: Showin
     assert trackrecord._concluded(sides([bad], [good])) == code
 
 
+def test_one_run_otherwise_is_not_as_recorded() -> None:
+    assert not Side(BUG, True, [Showing.FOUND, Showing.ABSENT]).as_recorded
+    assert not Side(BUG, True, []).as_recorded
+
+
 def test_a_bug_that_was_found_where_it_must_not_be_outweighs_an_inconclusive_run() -> None:
     for bad, good in (
         ([Showing.FOUND], [Showing.FOUND, Showing.UNKNOWN]),
@@ -156,11 +152,6 @@ def test_runs_that_ended_before_an_interruption_are_in_the_table(
     with pytest.raises(Interrupted):
         simulated(interrupted_at=1)
     assert "| 4.14.7: 1 of 1 | 4.15.0: 0 of 2 |" in capsys.readouterr().out
-
-
-def test_one_run_otherwise_is_not_as_recorded() -> None:
-    assert not Side(BUG, True, [Showing.FOUND, Showing.ABSENT]).as_recorded
-    assert not Side(BUG, True, []).as_recorded
 
 
 def test_a_document_without_marks_is_refused(tmp_path: Path) -> None:

@@ -133,11 +133,13 @@ def test_without_journaled_data_some_plan_uses_the_limit_up_and_beyond_more() ->
     assert most(1) == 3
 
 
-def lanes(tree: dict[str, Any]) -> Iterator[tuple[StepSpec | Together, ...]]:
+def bursts(tree: dict[str, Any]) -> Iterator[Together]:
     plan = load_tree(tree, words(), modes=tuple(MODES), source="drawn")
-    for step in plan.steps:
-        if isinstance(step, Together):
-            yield from step.branches
+    return (step for step in plan.steps if isinstance(step, Together))
+
+
+def lanes(tree: dict[str, Any]) -> Iterator[tuple[StepSpec | Together, ...]]:
+    return (lane for burst in bursts(tree) for lane in burst.branches)
 
 
 @given(trees())
@@ -175,9 +177,7 @@ def paused_and_needed(lane: Iterable[StepSpec]) -> tuple[set[str], set[str]]:
 
 def test_no_lane_pauses_whom_the_links_of_another_need() -> None:
     for seed in range(80):
-        tree = generate(PROFILE, seed, GenerateOptions(EVERY_FAULT, "protected"))
-        plan = load_tree(tree, words(), modes=tuple(MODES), source="drawn")
-        for burst in (step for step in plan.steps if isinstance(step, Together)):
+        for burst in bursts(generate(PROFILE, seed, GenerateOptions(EVERY_FAULT, "protected"))):
             for one, other in permutations([paused_and_needed(every(lane)) for lane in burst.branches], 2):
                 assert not one[0] & other[1], f"seed {seed}"
 
@@ -191,29 +191,25 @@ def test_times_of_a_lane_never_go_back(drawn: tuple[GenerateOptions, dict[str, A
         assert times == sorted(times)
 
 
+def names_drawn(seeds: int, wish: GenerateOptions, profile: Profile = PROFILE) -> set[str]:
+    return {step.name for seed in range(seeds) for step in raw_steps(generate(profile, seed, wish))}
+
+
 def test_what_this_machine_lacks_is_not_drawn_and_named() -> None:
     here = EVERY_FAULT - {"power_loss", "expire"}
-    wish = GenerateOptions(here, "protected")
-    drawn = {step.name for seed in range(80) for step in raw_steps(generate(PROFILE, seed, wish))}
-    assert not drawn & {"power_loss", "expire"}
+    assert not names_drawn(80, GenerateOptions(here, "protected")) & {"power_loss", "expire"}
     assert left_out(PROFILE, here) == ["power_loss", "expire_bookie"]
 
 
 def test_every_kind_of_fault_of_the_default_profile_is_drawn_some_time() -> None:
-    wish = GenerateOptions(EVERY_FAULT, "protected")
-    drawn = {step.name for seed in range(150) for step in raw_steps(generate(PROFILE, seed, wish))}
+    drawn = names_drawn(150, GenerateOptions(EVERY_FAULT, "protected"))
     assert {KINDS[name].needs for name in PROFILE.faults} <= drawn
     assert set(PROFILE.faults) == set(KINDS)
 
 
 def test_a_weight_of_zero_never_comes() -> None:
     quiet = PROFILE.model_copy(update={"faults": {"cut": 1.0, "kill_bookie": 0.0}})
-    for seed in range(40):
-        names = {
-            step.name for step in raw_steps(generate(quiet, seed, GenerateOptions(EVERY_FAULT, "journal")))
-        }
-        assert "slow" not in names
-        assert "pause" not in names
+    assert not names_drawn(40, GenerateOptions(EVERY_FAULT, "journal"), quiet) & {"slow", "pause"}
 
 
 def test_modifiers_stand_behind_the_step_they_belong_to() -> None:

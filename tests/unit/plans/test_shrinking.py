@@ -13,7 +13,7 @@ from harness.vocabulary import words
 from plans.exploring.generate import GenerateOptions, generate
 from plans.exploring.profile import load_profile
 from plans.load import load_tree
-from plans.models import lean_tree, plan_tree
+from plans.models import Plan, lean_tree, plan_tree
 from plans.shrinking.ddmin import ddmin
 from plans.shrinking.passes import PASSES, only_about, smaller_cluster
 from plans.shrinking.units import name_of, placed, units, without
@@ -35,10 +35,13 @@ def test_of_two_reasons_one_is_left() -> None:
     assert len(ddmin(list(range(40)), lambda some: 7 in some or 31 in some)) == 1
 
 
-def drawn(seed: int, mode: str = "unprotected") -> Tree:
+def plan_drawn(seed: int, mode: str = "unprotected") -> Plan:
     tree = generate(PROFILE, seed, GenerateOptions(EVERY_FAULT, mode))
-    plan = load_tree(tree, words(), modes=tuple(MODES), source="drawn")
-    return lean_tree(plan)
+    return load_tree(tree, words(), modes=tuple(MODES), source="drawn")
+
+
+def drawn(seed: int) -> Tree:
+    return lean_tree(plan_drawn(seed))
 
 
 def whole(tree: Tree) -> Tree:
@@ -71,8 +74,7 @@ def shrunk(tree: Tree, fails: Callable[[Tree], bool]) -> tuple[Tree, int]:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_lean_tree_is_the_same_plan(seed: int) -> None:
-    tree = generate(PROFILE, seed, GenerateOptions(EVERY_FAULT, "protected"))
-    plan = load_tree(tree, words(), modes=tuple(MODES), source="drawn")
+    plan = plan_drawn(seed, "protected")
     again = load_tree(whole(lean_tree(plan)), words(), modes=tuple(MODES), source="lean")
     assert plan_tree(again) | {"control": 0} == plan_tree(plan) | {"control": 0}
 

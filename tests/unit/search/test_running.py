@@ -14,6 +14,7 @@ import pytest
 from rich.text import Text
 
 from evidence.folder import FoundRun, RunFolder
+from harness.experiments import parallel
 from harness.experiments.workers import DiedError, Recording, RecordOrder
 from protocol.errors import EvidenceError, FencepostError, Interrupted, ServerError
 from search import replay as replaying
@@ -56,9 +57,7 @@ def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Search:
     ready: Any = SimpleNamespace(
         request=request, plan=SimpleNamespace(name="try/it", alone=False), seed=5, modes=("m",)
     )
-    monkeypatch.setattr(
-        "harness.experiments.parallel.replace", lambda request, **_: request
-    )  # no request is made of a stand-in
+    monkeypatch.setattr(parallel, "replace", lambda request, **_: request)  # it is a stand-in
 
     def search(*answers: Answer, parallel: int = 1) -> list[Ended]:
         recorders: Any = Recorders(*answers)
