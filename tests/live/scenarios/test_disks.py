@@ -36,7 +36,9 @@ VARIANTS = (
     ("unprotected", ("disk-read-only",)),
     pytest.param("unprotected", ("disk-full",), marks=pytest.mark.long),
     pytest.param("protected", ("disk-full-stopped", "cookie-trap"), marks=pytest.mark.long),
-    pytest.param("journal", ("disk-full-flush", "power-loss-flushed"), marks=pytest.mark.long),
+    pytest.param(
+        "journal", ("disk-full-flush", "disk-full-unseen", "power-loss-flushed"), marks=pytest.mark.long
+    ),
 )
 
 
