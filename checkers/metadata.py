@@ -6,35 +6,66 @@ move may do, no sequence of moves may do: two versions are compared also where t
 seen.
 A change of the store's content by an injected fault is no move of BookKeeper's: a note names it, and what
 follows from it is judged.
+
+The length of a closed ledger is the sum of the bytes of its entries (``LedgerMetadata.getLength``). The
+entries' sizes are those that clients know: of acknowledged adds, and of payloads that prove themselves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
 
 from checkers.facts.alterations import lives_hidden, put_back_notes
-from checkers.facts.ledgers import histories
+from checkers.facts.ledgers import histories, operations_fact
+from checkers.facts.parts import acked, delivered, flagged, proven
 from checkers.facts.versions import Version
 from checkers.facts.wording import listed, some_notes
-from checkers.judging.contract import Checker, LedgerFacts, RunFacts
-from checkers.judging.found import Found, capped
+from checkers.judging.contract import Batch, Checker, LedgerFacts, RunFacts, by_ledger, value_at
+from checkers.judging.found import Found, capped, ledger_rows
+from checkers.sets.marks import Marks
+from evidence.codes import Flag
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.metadata import LedgerMetadata, illegal_move, malformed
+from protocol.wording import counted
+
+LOOSE = operations_fact("loose_length", lambda rows: rows.where(flagged(rows, Flag.DEFERRED_SYNC | Flag.ADV)))
+"""Ledgers of DEFERRED_SYNC or of chosen ids. A close cuts off deferred adds and keeps their bytes in the
+length; the entries of an advanced handle carry a length by the order of calls, which recovery takes over."""
 
 
 class Metadata(Checker):
-    """Finds malformed versions, illegal moves, and one version number with two contents."""
+    """Finds malformed versions, illegal moves, one version number with two contents, and wrong lengths."""
 
     name = "metadata"
     tables = ("ledgers",)
-    kinds = ("malformed", "illegal_move", "two_versions")
+    kinds = ("malformed", "illegal_move", "two_versions", "wrong_length")
+    facts = (LOOSE,)
 
-    def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:  # noqa: ARG002
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
+        """The bytes of the entries of closed ledgers, and entries that are known with two sizes."""
+        ends = by_ledger(facts.once(histories).ends)
+        sizes = Marks.empty()
+        for rows in (batch.operations.once(acked), batch.operations.once(delivered).once(proven)):
+            kept = rows.where(rows["entry"] <= value_at(*ends, rows["ledger"], missing=-1))
+            sizes |= Marks.of_rows(kept["ledger"], kept["entry"], np.zeros(kept.number), kept["size_bytes"])
+        number, two = sizes.last - sizes.first + 1, sizes.twice()
+        return Found.of(
+            ledger_rows("sized", sizes.ledger, sizes.first, sizes.last, count=number),
+            ledger_rows("bytes", sizes.ledger, sizes.first, sizes.last, count=number * sizes.mark),
+            ledger_rows("two_sizes", two.ledger, two.first, two.last),
+        )
+
+    def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs at least one version; that others were not seen is no violation."""
         known = facts.once(histories)
         chains = [chain for chains in known.chains.values() for chain in chains]
         findings = [finding for chain in chains if not lives_hidden(run) for finding in _judged(chain, run)]
+        lengths = [] if lives_hidden(run) else list(_lengths(found, facts))
+        findings += [_wrong_length(one, run) for one in lengths if one.wrong]
         gaps = {ledger: unseen for ledger in known.of if (unseen := known.gaps(ledger))}
         lacking = run.shortcomings(self.tables)
         enough = bool(known.of) and not lacking
@@ -45,12 +76,20 @@ class Metadata(Checker):
             seen={
                 "ledgers": len(known.of),
                 "versions": sum(map(len, chains)),
+                "lengths": len(lengths),
                 **({"put_back": len(known.put_back)} if known.put_back else {}),
                 "not_seen": sum(last - first + 1 for unseen in gaps.values() for first, last in unseen),
             },
             findings=capped(findings),
             counts={kind: sum(finding.kind == kind for finding in findings) for kind in self.kinds},
-            notes=(*lacking, *_not_seen(gaps, run), *put_back_notes(known, run)),
+            notes=(
+                *lacking,
+                *_not_seen(gaps, run),
+                *_not_compared(
+                    {*known.closes} - {*known.put_back} - {one.close.ledger for one in lengths}, run
+                ),
+                *put_back_notes(known, run),
+            ),
         )
 
 
@@ -69,6 +108,55 @@ def _judged(chain: tuple[Version, ...], run: RunFacts) -> Iterator[Finding]:
             continue  # malformed: that was reported
         elif wrong := illegal_move(before, after):
             yield _finding("illegal_move", new, wrong, (_sentence(old), _sentence(new)), run)
+
+
+class Length(NamedTuple):
+    """What a closed ledger should have as its length, and the version that closed it."""
+
+    close: Version
+    size_bytes: int
+
+    @property
+    def wrong(self) -> bool:
+        """Whether the metadata says otherwise."""
+        return self.close.length_bytes != self.size_bytes
+
+
+def _lengths(found: Found, facts: LedgerFacts) -> Iterator[Length]:
+    """Of each closed ledger, if the size of each of its entries is known."""
+    known = facts.once(histories)
+    sized, size_bytes = (
+        {row.ledger: row.number for row in found.by_ledger(kind)} for kind in ("sized", "bytes")
+    )
+    left_out = {
+        *known.put_back,
+        *(row[0] for row in facts.of(LOOSE)),
+        *(row.ledger for row in found.by_ledger("two_sizes")),
+    }
+    for ledger, close in known.closes.items():
+        if ledger not in left_out and sized.get(ledger, 0) == close.last_entry + 1:
+            yield Length(close, size_bytes.get(ledger, 0))
+
+
+def _not_compared(ledgers: set[int], run: RunFacts) -> Iterator[str]:
+    if ledgers:
+        yield (
+            f"{counted(len(ledgers), 'closed ledger')} whose length was not compared with the entries, "
+            f"first {run.ledger_text(min(ledgers))}"
+        )
+
+
+def _wrong_length(length: Length, run: RunFacts) -> Finding:
+    close = length.close
+    return run.finding(
+        "metadata/wrong_length",
+        (close.ledger,),
+        f"closed at {close.last_entry} with the length {close.length_bytes}, "
+        f"and its entries have {length.size_bytes} bytes",
+        _sentence(close),
+        f"the acknowledged adds and the reads of its {counted(close.last_entry + 1, 'entry', 'entries')} "
+        f"have {length.size_bytes} bytes",
+    )
 
 
 def _metadata(version: Version) -> LedgerMetadata | str:

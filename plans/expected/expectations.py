@@ -209,6 +209,9 @@ def describe(entry: Breaks | Defect) -> str:
 _KEYS = "docs/findings/damaged-key.md"
 # BookKeeper does not wait for the preboot check; a bookie registers 25 to 90 ms after its end.
 _PREBOOT = "docs/findings/preboot-not-awaited.md"
+# If recovery reads no entry after the LAC, the length comes from whichever fencing answers arrived first.
+_LENGTH = "docs/findings/recovered-length.md"
+ALWAYS = (Defect(property="metadata", kind="wrong_length", rate="sometimes", reference=_LENGTH),)
 STANDING: dict[str, tuple[Defect, ...]] = {
     "protected": (
         *(
@@ -224,4 +227,4 @@ STANDING: dict[str, tuple[Defect, ...]] = {
 
 def standing(mode: str, version: str) -> tuple[Defect, ...]:
     """The known defects that any plan may meet in ``mode`` on BookKeeper ``version``."""
-    return tuple(entry for entry in STANDING.get(mode, ()) if within(version, entry.versions))
+    return tuple(entry for entry in (*ALWAYS, *STANDING.get(mode, ())) if within(version, entry.versions))

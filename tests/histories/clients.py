@@ -12,7 +12,7 @@ from typing import Any
 
 from evidence.codes import NEVER, Flag, Kind, Outcome
 from tests.histories.cluster import CLOSED, DELETED, OPEN, Cluster, Copy, Metadata, write_set
-from tests.histories.story import BLANK
+from tests.histories.story import BLANK, SIZE
 from tests.histories.wire import FENCED, OK
 
 Row = dict[str, Any]
@@ -98,7 +98,7 @@ class Writer(Client):
         self.ledger, self.late, self.handle = ledger, late, self.handles
         self.pending: dict[int, tuple[Row, set[int], set[int]]] = {}
         self.next = self.acked = 0
-        self.lac, self.told, self.open, self.size = -1, -1, True, 100
+        self.lac, self.told, self.open, self.size = -1, -1, True, SIZE
         self.completed(row, Outcome.OK, ledger=ledger)
 
     @property

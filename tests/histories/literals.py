@@ -185,6 +185,11 @@ says(
     lawful=[created(), closed(4), closed(4, 2, fragments={0: ("b1", "b2", "b4")})],
 )
 says("metadata/two_versions", created(), closed(4, 0), lawful=[created(), created()])
+says(
+    "metadata/wrong_length",
+    [acked(0), acked(1), created(), closed(1, length_bytes=300)],
+    lawful=[acked(0), acked(1), created(), closed(1, length_bytes=200)],
+)
 
 # recovery, answers
 

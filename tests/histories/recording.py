@@ -9,6 +9,7 @@ from typing import Any
 
 from evidence.codes import NEVER, Direction, Holding, Place, Status
 from tests.histories.cluster import CLOSED, DELETED, Cluster, Metadata
+from tests.histories.story import SIZE
 
 OBSERVER = 250
 CLIENTS = {"w1": 101, "w2": 102, "r1": 120, "r2": 121, "observer": OBSERVER}
@@ -49,7 +50,7 @@ def _version(ledger: int, version: Metadata, *, noticed: bool) -> Row:
         "version": version.version,
         "state": version.state,
         "last_entry": version.last if version.state == CLOSED else -2,
-        "length_bytes": 0,
+        "length_bytes": (version.last + 1) * SIZE if version.state == CLOSED else 0,
         "ensemble": version.shape[0],
         "write_quorum": version.shape[1],
         "ack_quorum": version.shape[2],

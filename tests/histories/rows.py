@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from checkers.judging.contract import RunFacts
-from evidence.codes import NEVER, Direction, Flag, FrameFlag, Kind, Outcome, Status
+from evidence.codes import NEVER, Direction, Flag, FrameFlag, Kind, Outcome, Proof, Status
 from tests.histories.story import Fact
 
 Row = dict[str, Any]
@@ -84,3 +84,19 @@ def boots(run: RunFacts, bookie: int) -> dict[int, dict[str, Row]]:
         if run.bookies.get(row["server"]) == bookie:
             found.setdefault(row["boot"], {})[row["event"]] = row
     return {number: events for number, events in found.items() if "started" in events}
+
+
+def has_wrong_length(history: list[Fact], versions: list[Row], ledger: int) -> bool:
+    """Whether the last close has another length than its entries, each of which is known with one size."""
+    rows = [row for table, row in history if table == "operations" and row["ledger"] == ledger]
+    closes = [row for row in versions if row["state"] == 3]
+    if not closes or any(row["flags"] & (Flag.DEFERRED_SYNC | Flag.ADV) for row in rows):
+        return False
+    sizes: dict[int, set[int]] = {entry: set() for entry in range(closes[-1]["last_entry"] + 1)}
+    for row in rows:
+        written = row["kind"] == Kind.ADD
+        read = row["kind"] == Kind.ENTRY and row["proof"] == Proof.PROVES_ITSELF
+        if row["outcome"] == Outcome.OK and (written or read) and row["entry"] in sizes:
+            sizes[row["entry"]].add(row["size_bytes"])
+    whole = all(len(known) == 1 for known in sizes.values())
+    return whole and sum(size for known in sizes.values() for size in known) != closes[-1]["length_bytes"]

@@ -194,7 +194,8 @@ def recovering(number: int = 1, **columns: Any) -> Fact:
 
 
 def closed(at: int, number: int = 1, **columns: Any) -> Fact:
-    return metadata(number, 3, last_entry=at, **columns)
+    """Closed with the length of entries 0 to ``at`` of the usual size."""
+    return metadata(number, 3, **{"last_entry": at, "length_bytes": (at + 1) * SIZE, **columns})
 
 
 def vanished(number: int = 2, **columns: Any) -> Fact:

@@ -74,6 +74,7 @@ VERSION = {
     "last_entry": IDS,
     "write_quorum": (3, 3, 2),
     "latest_ns": (NEVER, 2, 4),
+    "length_bytes": (0, 64, 100, 200),
 }
 
 
@@ -110,6 +111,7 @@ def _version(where: tuple[int, int], columns: dict[str, Any]) -> Fact:
         columns["state"],
         ledger=ledger,
         last_entry=columns["last_entry"] if columns["state"] == 3 else -2,
+        length_bytes=columns["length_bytes"] if columns["state"] == 3 else 0,
         write_quorum=columns["write_quorum"],
         fragments=fragments,
         latest_ns=columns["latest_ns"],

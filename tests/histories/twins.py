@@ -18,6 +18,7 @@ from tests.histories.rows import (
     complete_chain,
     end_of,
     has,
+    has_wrong_length,
     last_pass,
     ledgers_of,
     ok,
@@ -351,6 +352,7 @@ def metadata(history: list[Fact]) -> Plain:
             "malformed": sum(is_malformed(version) for version in versions),
             "illegal_move": sum(follows(old, new) for old, new in pairwise(versions)),
             "two_versions": sum(old["version"] == new["version"] for old, new in pairwise(versions)),
+            "wrong_length": int(has_wrong_length(history, versions, ledger)),
         }
         things += [(kind, ledger, number) for kind, number in wrong.items() if number]
     return concluded(things, any(chain(history, ledger) for ledger in ledgers_of(history)))
@@ -360,8 +362,7 @@ def contents(history: list[Fact], ledger: int) -> list[Row]:
     """The ledger's versions, those of one content and number once."""
     different: list[Row] = []
     for row in chain(history, ledger):
-        same = ("version", "state", "last_entry", "length_bytes", "ensemble", "write_quorum", "ack_quorum")
-        same += ("fragments",)
+        same = row.keys() - {"zxid", "earliest_ns", "latest_ns", "put_back"}
         if not any(all(row[name] == other[name] for name in same) for other in different):
             different.append(row)
     return different

@@ -280,8 +280,9 @@ def _final(story: Story, ledger: int, handle: int) -> list[Slots]:
 
 def _metadata(state: str, last_entry: int) -> str:
     members = " ".join(f'ensembleMember: "{name}:3181"' for name in BOOKIES)
+    length_bytes = (last_entry + 1) * SIZE_BYTES if state == "CLOSED" else 0
     text = (
-        f"quorumSize: 3 ensembleSize: 3 length: 0 lastEntryId: {last_entry} state: {state} "
+        f"quorumSize: 3 ensembleSize: 3 length: {length_bytes} lastEntryId: {last_entry} state: {state} "
         f"segment {{ {members} firstEntryId: 0 }} digestType: CRC32C ackQuorumSize: 2"
     )
     return base64.b64encode(b"BookieMetadataFormatVersion\t2\n" + text.encode()).decode()

@@ -2,12 +2,12 @@
 
 from itertools import pairwise
 
-from evidence.codes import Holding, Kind, Outcome
+from evidence.codes import Flag, Holding, Kind, Outcome
 from protocol.metadata import LedgerState
 from tests.histories.lawful import lawful
 from tests.histories.mutations.edits import denied_by_all, final, lost_of, replaced, without
 from tests.histories.mutations.registry import UNKNOWN, Sign, operator, span
-from tests.histories.story import deleted, vanished
+from tests.histories.story import SIZE, deleted, vanished
 from tests.histories.twins_recovery import recovery
 
 
@@ -19,7 +19,7 @@ def the_close_is_lower(case, dice):
     for table, row in case.history:
         new = dict(row)
         if table == "ledgers" and row["state"] == 3:
-            new["last_entry"] = end
+            new.update(last_entry=end, length_bytes=(end + 1) * SIZE)
         if table == "operations" and row["kind"] in (Kind.OPEN, Kind.CLOSE):
             new.update(result=end, lac=min(row["lac"], end))
         lower.append((table, new))
@@ -129,7 +129,28 @@ def the_length_changes_after_the_close(case, dice):
     last = case.rows("ledgers")[-1]
     length = last["length_bytes"] + dice.choice([-1, 1])
     later = {**last, "version": last["version"] + 1, "length_bytes": length}
-    return [*case.history, ("ledgers", later)], {Sign("metadata/illegal_move")}
+    return [*case.history, ("ledgers", later)], {Sign("metadata/illegal_move"), *_wrong_length(case)}
+
+
+@operator("no add is deferred: a close cuts such adds off, and keeps their bytes in the length", of=lawful)
+def the_closed_length_is_wrong(case, dice):
+    """The ledger is closed with the bytes of more entries than it has, or of fewer, or nearly right."""
+    off = dice.choice([-(case.end + 1) * SIZE, -SIZE, -1, 1, SIZE])
+    history = [
+        (
+            table,
+            {**row, "length_bytes": row["length_bytes"] + off}
+            if row.get("state") == LedgerState.CLOSED
+            else row,
+        )
+        for table, row in case.history
+    ]
+    return history, _wrong_length(case)
+
+
+def _wrong_length(case):
+    deferred = any(row["flags"] & Flag.DEFERRED_SYNC for row in case.rows("operations"))
+    return set() if deferred else {Sign("metadata/wrong_length")}
 
 
 @operator("always", of=lawful)

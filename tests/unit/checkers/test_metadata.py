@@ -2,8 +2,26 @@
 
 import pytest
 
+from evidence.codes import Flag, Proof
 from evidence.findings import Verdict
-from tests.histories.story import closed, created, judged, judging, kinds, metadata, recovering, vanished
+from tests.histories.story import (
+    READER,
+    acked,
+    closed,
+    created,
+    deferred,
+    deleted,
+    delivered,
+    judged,
+    judging,
+    kept,
+    kinds,
+    metadata,
+    recovering,
+    refused,
+    unsure,
+    vanished,
+)
 
 FOUR = {"fragments": {0: ("b1", "b2", "b4")}}
 GROWN = {"fragments": {0: ("b1", "b2", "b3"), 5: ("b1", "b2", "b4")}}
@@ -61,7 +79,7 @@ ILLEGAL = {
     "quorums changed": [created(), metadata(1, 1, ack_quorum=3)],
     "closed and open again, whatever was between": [created(), closed(3), metadata(4, 1)],
     "a fragment vanished in versions that were not seen": [created(**GROWN), metadata(3, 1)],
-    "the length of a closed ledger changed": [created(), closed(3), closed(3, 2, length_bytes=400)],
+    "the length of a closed ledger changed": [created(), closed(3), closed(3, 2, length_bytes=300)],
 }
 
 
@@ -102,6 +120,74 @@ def test_a_changed_length_stands_out_among_other_moves_of_its_kind():
     changed = [created(ledger=4), closed(3, ledger=4, length_bytes=9), closed(3, 2, ledger=4)]
     [finding] = verdict_on(*lawful, *changed).findings
     assert (finding.ledger, finding.kind) == (4, "illegal_move")
+
+
+SHORT = [created(), closed(1, length_bytes=100)]
+OTHER_END = [created(), closed(-1, length_bytes=100)]
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        [acked(0), acked(1), SHORT],
+        [acked(0), kept(1), SHORT],  # no client got ok for entry 1, and a reader has its bytes
+        [unsure(1), acked(0), acked(1), SHORT],
+        [acked(0), acked(1), created(), closed(0, length_bytes=200)],  # it counts what the close cut off
+        [acked(0), acked(1), created(), recovering(), closed(1, 2, length_bytes=0)],
+        [acked(0), OTHER_END],
+        [acked(0), acked(1), SHORT, closed(1, 2, length_bytes=100, **FOUR)],  # replication moved it later
+        [acked(0), acked(1), SHORT, deleted(), vanished()],
+    ],
+)
+def test_a_length_that_is_not_that_of_the_entries(history):
+    judgement = verdict_on(history)
+    assert [(one.kind, one.first_entry, one.count) for one in judgement.findings] == [("wrong_length", -1, 1)]
+    assert judgement.seen["lengths"] == 1
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        [acked(0), SHORT],  # no client knows how long entry 1 is
+        [acked(0), unsure(1), SHORT],
+        [acked(0), refused(1), SHORT],
+        [acked(0), delivered(1, proof=Proof.DAMAGED), SHORT],
+        [acked(0), acked(1), acked(1, size_bytes=64, client=READER), SHORT],  # either may be the entry
+        [deferred(0), deferred(1), OTHER_END],  # the close cuts off what no force has confirmed
+        [acked(1, flags=Flag.ADV), acked(0, flags=Flag.ADV), SHORT],
+    ],
+)
+def test_a_length_that_cannot_be_compared(history):
+    judgement = verdict_on(history)
+    assert "wrong_length" not in {one.kind for one in judgement.findings}
+    assert judgement.seen["lengths"] == 0
+    assert "1 closed ledger whose length was not compared with the entries, first ledger 1" in judgement.notes
+
+
+def test_a_wrong_length_is_shown_with_the_bytes_of_the_entries():
+    [finding] = verdict_on(acked(0), acked(1), created(), recovering(), closed(1, 2, length_bytes=0)).findings
+    assert finding.text == "ledger 1: closed at 1 with the length 0, and its entries have 200 bytes"
+    assert finding.proof == (
+        "metadata version 2: CLOSED at 1, 0 bytes, fragments 0: b1:3181, b2:3181, b3:3181",
+        "the acknowledged adds and the reads of its 2 entries have 200 bytes",
+    )
+
+
+def test_the_length_of_a_ledger_whose_metadata_was_put_back_is_not_compared():
+    back = [created(put_back=True, zxid=20), closed(1, length_bytes=100, zxid=21)]
+    judgement = verdict_on(acked(0), acked(1), created(), back)
+    assert (judgement.verdict, judgement.seen["lengths"]) == (Verdict.VALID, 0)
+
+
+def test_the_length_of_a_ledger_without_entries_is_compared():
+    judgement = verdict_on(created(), closed(-1))
+    assert (judgement.verdict, judgement.seen["lengths"]) == (Verdict.VALID, 1)
+
+
+def test_the_sizes_of_entries_in_many_blocks_add_up():
+    entries = [acked(entry, size_bytes=entry + 1) for entry in range(4)]
+    judgement = verdict_on(entries, created(), closed(3, length_bytes=1 + 2 + 3 + 4))
+    assert (judgement.verdict, judgement.seen["lengths"]) == (Verdict.VALID, 1)
 
 
 def test_one_version_number_with_two_contents():

@@ -191,7 +191,13 @@ def test_a_standing_defect_is_told_and_excuses_nothing_else(
     comparison = compared(stated, found, mode=mode, version=version)
     assert comparison.met is met
     told = "met on the way, a known defect: defect servers (available_unchecked), docs/findings/"
-    assert (told in "\n".join(comparison.reasons)) is (UNCHECKED in found and bool(standing(mode, version)))
+    known = UNCHECKED.kind in {defect.kind for defect in standing(mode, version)}
+    assert (told in "\n".join(comparison.reasons)) is (UNCHECKED in found and known)
+
+
+def test_a_length_that_recovery_took_from_an_answer_is_known_in_every_mode() -> None:
+    known = compared([HOLDS], [Found("metadata", "wrong_length")], mode="journal", version="4.14.7")
+    assert known.met and "recovered-length.md" in "\n".join(known.reasons)
 
 
 def test_a_lost_key_is_named_with_its_page_and_another_stuck_recovery_is_not() -> None:
