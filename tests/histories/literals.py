@@ -49,8 +49,13 @@ class Literal:
     history: list[Fact]
     run: RunFacts
     found: frozenset[str]
-    acquitted: list[Fact] | None = None
-    acquitted_run: RunFacts | None = None
+    acquitted: list[Fact]
+    acquitted_run: RunFacts
+
+    @property
+    def both(self) -> tuple[tuple[list[Fact], RunFacts], ...]:
+        """The history and its neighbour, each with its run."""
+        return (self.history, self.run), (self.acquitted, self.acquitted_run)
 
 
 LITERALS: dict[str, Literal] = {}
@@ -72,15 +77,15 @@ class Says:
         **run: Any,
     ) -> None:
         assert name not in LITERALS, name
+        assert lawful is not None or lawful_servers, name
         about = {**self.common, **run}
-        neighbour = facts(lawful) if lawful is not None else facts(parts) if lawful_servers else None
         about_neighbour = {**about, "servers": tuple(lawful_servers)} if lawful_servers else about
         LITERALS[name] = Literal(
             history=facts(parts),
             run=run_facts(**about),
             found=frozenset({name, *beside}),
-            acquitted=neighbour,
-            acquitted_run=run_facts(**about_neighbour) if neighbour is not None else None,
+            acquitted=facts(parts if lawful is None else lawful),
+            acquitted_run=run_facts(**about_neighbour),
         )
 
 

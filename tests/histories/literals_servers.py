@@ -23,30 +23,41 @@ CHECK: dict[str, Any] = {
 }
 REPAIR: dict[str, Any] = {
     "full_check_init": 21,
+    "full_check_start": 21,
     "ledger_check_and_copy_start": 30,
+    "ledger_check_and_copy_end": 32,
     "full_check_end": 33,
     "clear_integcheck_flag": 34,
 }
-DETAIL = {"mark_limbo": {"ledgerId": 1}, "ledger_check_and_copy_start": {"ledgerId": 1}}
-DETAIL["full_check_end"] = {"ledgersToRetry": 0}
+DETAIL: dict[str, dict[str, Any]] = {
+    "mark_limbo": {"ledgerId": 1},
+    "ledger_check_and_copy_start": {"ledgerId": 1},
+    "ledger_check_and_copy_end": {"ledgerId": 1, "entries": 3},
+    "full_check_end": {"ledgersToRetry": 0},
+}
+When = int | tuple[int, int]
 
 
-def life(number: int, events: dict[str, int], **ends: int) -> list[dict[str, Any]]:
-    """One boot of b1 with its log."""
+def life(number: int, events: dict[str, When], *, read: bool = True, **ends: int) -> list[dict[str, Any]]:
+    """One boot of b1 with its log: events with their times, or (earliest, latest)."""
     rows = [*boot(1, number, **ends)]
-    rows += [server(1, number, name, at, at, **DETAIL.get(name, {})) for name, at in events.items()]
+    for name, when in events.items():
+        times = when if isinstance(when, tuple) else (when, when)
+        rows.append(server(1, number, name, *times, **DETAIL.get(name, {})))
     end = ends.get("killed") or ends.get("stopped") or 999
-    return [*rows, server(1, number, "log_read", end, end)]
+    return rows + [server(1, number, "log_read", end, end)] * read
 
 
 UP = {"dirty_created": 4, "component_started": 5, "answering": 5}
 CRASHED, STOPPED = life(1, UP, began=1, killed=10), life(1, UP, began=1, stopped=10)
 
 
-def second(events: dict[str, int], first: Any = None, **changed: int | None) -> tuple[Any, ...]:
+def second(
+    events: dict[str, When], first: Any = None, *, killed: int = 0, stopped: int = 0, **changed: When | None
+) -> tuple[Any, ...]:
     """The boot before and this one; ``changed`` moves events to other times, or takes them away."""
     told_of = {name: at for name, at in {**events, **changed}.items() if at is not None}
-    return (*(first or CRASHED), *life(2, told_of, began=11))
+    return (*(first or CRASHED), *life(2, told_of, began=11, killed=killed, stopped=stopped))
 
 
 guarded = Says({"wire": True, "guarded": frozenset({"b1"})})

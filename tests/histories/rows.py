@@ -47,7 +47,8 @@ def end_of(history: list[Fact], ledger: int) -> int | None:
 
 def last_pass(history: list[Fact]) -> list[Row]:
     census = rows(history, "census")
-    return [row for row in census if row["pass_number"] == max(row["pass_number"] for row in census)]
+    last = max((row["pass_number"] for row in census), default=0)
+    return [row for row in census if row["pass_number"] == last]
 
 
 def complete_chain(history: list[Fact], ledger: int) -> bool:

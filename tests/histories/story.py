@@ -237,19 +237,23 @@ def kinds(of: RunVerdict | Judgement, name: str = "") -> list[tuple[str, int, in
     return [(one.kind, one.first_entry, one.last_entry) for one in judgement.findings]
 
 
+def entries_of(judgement: Judgement, kind: str = "") -> set[tuple[int, int]]:
+    """(ledger, entry) of all findings, or of those of one kind."""
+    found = [one for one in judgement.findings if kind in ("", one.kind)]
+    return {(one.ledger, entry) for one in found for entry in range(one.first_entry, one.last_entry + 1)}
+
+
 def finds(name: str, **defaults: Any) -> Callable[..., list[tuple[str, int, int]]]:
     """A function of facts and of what is known of the run: the ``kinds`` that one property finds."""
     judge_it = judging(name, **defaults)
     return lambda *parts, **run: kinds(judge_it(*parts, **run))
 
 
-def convicted(verdict: RunVerdict) -> set[str]:
+def convicted(verdict: RunVerdict) -> frozenset[str]:
     """The kinds of all findings, with their property: ``durability/lost``."""
-    return {
-        f"{name}/{finding.kind}"
-        for name, judgement in verdict.judgements.items()
-        for finding in judgement.findings
-    }
+    return frozenset(
+        f"{name}/{one.kind}" for name, said in verdict.judgements.items() for one in said.findings
+    )
 
 
 def good_ending(last: int, ledger: int = 1) -> list[Fact]:

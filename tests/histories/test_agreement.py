@@ -15,8 +15,7 @@ def test_every_checker_has_a_twin():
 
 @pytest.mark.parametrize("name", LITERALS)
 def test_of_a_literal_history_and_its_neighbour_the_twins_say_what_the_checkers_say(name):
-    case = LITERALS[name]
-    for history, run in ((case.history, case.run), (case.acquitted, case.acquitted_run)):
+    for history, run in LITERALS[name].both:
         assert not disagreements(judge([chunk(history)], run), history, run)
 
 

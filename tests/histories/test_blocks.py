@@ -244,7 +244,6 @@ def test_what_is_known_of_a_ledger_counts_in_all_its_blocks(name):
 
 @pytest.mark.parametrize("name", LITERALS)
 def test_a_literal_is_judged_alike_in_blocks_of_one_entry(name):
-    case = LITERALS[name]
-    for history, run in ((case.history, case.run), (case.acquitted, case.acquitted_run)):
+    for history, run in LITERALS[name].both:
         expected = as_text(judge([chunk(history)], run))
         assert as_text(in_blocks(blocks(history, 1), run)) == expected

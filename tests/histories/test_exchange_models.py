@@ -131,14 +131,16 @@ def test_a_stale_element_is_told_where_the_model_allows_it() -> None:
     ]
 
 
-@pytest.mark.parametrize("history", [[], [ONE], [ONE, read(at=(0, 5))]])
-def test_a_set_that_nobody_saw_is_unknown(history: list[Operation]) -> None:
-    assert judge_set(history).verdict is Verdict.UNKNOWN
-
-
-@pytest.mark.parametrize("history", [[], TWO, [poll(at=3)], [assign(1)]])
-def test_a_log_that_nobody_polled_is_unknown(history: list[Operation]) -> None:
-    assert judge_offsets(history).verdict is Verdict.UNKNOWN
+@pytest.mark.parametrize(
+    ("judged", "histories"),
+    [
+        (judge_set, [[], [ONE], [ONE, read(at=(0, 5))]]),
+        (judge_offsets, [[], TWO, [poll(at=3)], [assign(1)]]),
+    ],
+)
+def test_what_nobody_read_or_polled_is_unknown(judged: Any, histories: list[list[Operation]]) -> None:
+    for history in histories:
+        assert judged(history).verdict is Verdict.UNKNOWN, history
 
 
 def test_polls_of_one_operation_are_judged_also_where_logs_were_subscribed() -> None:

@@ -10,7 +10,7 @@ from evidence.codes import Kind, Outcome
 from tests.histories.clients import Writer
 from tests.histories.network import DUPLICATE, FORGE, HOLD, Rule
 from tests.histories.simulator import simulated
-from tests.histories.story import chunk
+from tests.histories.story import chunk, entries_of
 from tests.histories.wire import OK
 
 RULES = {
@@ -24,12 +24,7 @@ SHAPES = [(3, 3, 2), (5, 3, 2), (3, 2, 2), (4, 3, 3)]
 
 def convicted(simulation):
     verdict = judge([chunk(simulation.history())], simulation.facts(), checkers=(Lac(),))
-    return {
-        (finding.ledger, entry)
-        for finding in verdict.judgements["lac"].findings
-        for entry in range(finding.first_entry, finding.last_entry + 1)
-        if finding.kind == "acked_too_soon"
-    }
+    return entries_of(verdict.judgements["lac"], "acked_too_soon")
 
 
 def runs(rules, seeds):

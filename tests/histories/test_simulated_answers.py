@@ -13,7 +13,7 @@ from evidence.findings import Verdict
 from tests.histories.cluster import CLOSED, DELETED, Bugs
 from tests.histories.network import DROP, DUPLICATE, FORGE, HOLD, Rule
 from tests.histories.simulator import simulated
-from tests.histories.story import chunk
+from tests.histories.story import chunk, entries_of
 
 NAMES = ("fencing", "recovery", "answers", "availability")
 FROM_THE_WIRE = tuple(checker for checker in CHECKERS if checker.name in NAMES)
@@ -51,19 +51,6 @@ def verdict_of(simulation):
     return judge([chunk(simulation.history())], simulation.facts(), checkers=FROM_THE_WIRE)
 
 
-def ledgers(judgement, kind):
-    return {finding.ledger for finding in judgement.findings if finding.kind == kind}
-
-
-def entries(judgement, kind):
-    return {
-        (finding.ledger, entry)
-        for finding in judgement.findings
-        if finding.kind == kind
-        for entry in range(finding.first_entry, finding.last_entry + 1)
-    }
-
-
 def places(answers):
     return {(ledger, entry) for _, _, ledger, entry in answers}
 
@@ -84,40 +71,39 @@ def test_lawful_runs_convict_nobody(variant):
     assert {name for name in NAMES if valid[name] < 4} <= few, valid
 
 
-def test_a_recoverer_that_trusts_one_denial_is_convicted_where_nobody_else_can_have_closed():
-    seen = Counter()
-    for seed in range(2000, 2040):
-        simulation = simulated(
-            seed, bugs=Bugs(one_negative_closes=True), dated=1.0, contest=0.8, steps=200, fences_dropped=0.2
-        )
-        found = ledgers(verdict_of(simulation).judgements["recovery"], "ended_too_soon")
-        truth = simulation.truth().closed_on_too_few
+DROPPED = Rule(DROP, ("fence",), answers=True, chance=0.5)
+HASTY = {
+    "ended_too_soon": (
+        "closed_on_too_few",
+        {"bugs": Bugs(one_negative_closes=True), "contest": 0.8, "steps": 200, "fences_dropped": 0.2},
+    ),
+    "fenced_too_few": (
+        "fenced_too_few",
+        {"bugs": Bugs(one_answer_fences=True), "steps": 120, "shape": (4, 4, 2), "rules": (DROPPED,)},
+    ),
+}
+"""Recoverers that trust one denial, or go on after one answer to fencing: the truth, and the runs."""
+
+
+@pytest.mark.parametrize("kind", HASTY)
+def test_a_hasty_recoverer_is_convicted_where_nobody_else_can_have_closed(kind):
+    seen = 0
+    truth_is, settings = HASTY[kind]
+    for seed in range(2000, 2080 if kind == "fenced_too_few" else 2040):
+        simulation = simulated(seed, **{"contest": 1.0, "dated": 1.0, **settings})
+        findings = verdict_of(simulation).judgements["recovery"].findings
+        found = {finding.ledger for finding in findings if finding.kind == kind}
+        truth = getattr(simulation.truth(), truth_is)
         assert found <= truth, seed
         for ledger in truth - found:
             assert the_writer_may_have_closed(simulation, ledger), (seed, ledger)
-        seen["found"] += len(found)
-    assert seen["found"] > 3
+        seen += len(found)
+    assert seen > 4
 
 
 def the_writer_may_have_closed(simulation, ledger):
     (writer,) = (one for one in simulation.writers if one.ledger == ledger)
     return simulation.cluster.versions[ledger][-1].last == writer.acked - 1
-
-
-def test_a_recoverer_that_goes_on_after_one_answer_to_fencing_is_convicted():
-    seen = Counter()
-    bugs, dropped = Bugs(one_answer_fences=True), Rule(DROP, ("fence",), answers=True, chance=0.5)
-    for seed in range(2000, 2080):
-        simulation = simulated(
-            seed, bugs=bugs, dated=1.0, contest=1.0, steps=120, shape=(4, 4, 2), rules=(dropped,)
-        )
-        found = ledgers(verdict_of(simulation).judgements["recovery"], "fenced_too_few")
-        truth = simulation.truth().fenced_too_few
-        assert found <= truth, seed
-        for ledger in truth - found:
-            assert the_writer_may_have_closed(simulation, ledger), (seed, ledger)
-        seen["found"] += len(found)
-    assert seen["found"] > 4
 
 
 @pytest.mark.parametrize("variant", ["contested", "old protocol", "messages late and twice"])
@@ -126,7 +112,7 @@ def test_a_bookie_that_denies_what_it_took_is_convicted_of_each_entry(variant):
     seen = Counter()
     for seed in range(2000, 2030):
         simulation = simulated(seed, bugs=Bugs(denies=0.2), dated=1.0, **LAWFUL[variant])
-        found = entries(verdict_of(simulation).judgements["answers"], "denied_own_ack")
+        found = entries_of(verdict_of(simulation).judgements["answers"], "denied_own_ack")
         truth = simulation.truth().denied
         assert found <= places(truth), seed
         for bookie, _, ledger, entry in truth:
@@ -148,7 +134,7 @@ def test_a_bookie_that_hides_its_limbo_is_convicted_of_what_it_denied():
     seen = Counter()
     for seed in range(2000, 2040):
         simulation = simulated(seed, bugs=Bugs(hides_limbo=True), dated=1.0, **LAWFUL["bookies in limbo"])
-        found = entries(verdict_of(simulation).judgements["answers"], "limbo_not_shown")
+        found = entries_of(verdict_of(simulation).judgements["answers"], "limbo_not_shown")
         truth = places(simulation.truth().denied_in_limbo)
         assert found <= truth, seed
         seen["found"] += len(found)

@@ -14,7 +14,7 @@ from evidence.findings import Verdict
 from tests.histories.cluster import Bugs
 from tests.histories.network import DUPLICATE, FORGE, HOLD, Rule
 from tests.histories.simulator import Settings, Simulation, simulated
-from tests.histories.story import chunk
+from tests.histories.story import chunk, entries_of
 
 CHECKERS = (Durability(), Fencing(), Availability())
 RULES = {
@@ -36,11 +36,6 @@ def entries(finding):
     return range(finding.first_entry, finding.last_entry + 1)
 
 
-def added_late(judgement):
-    late = [finding for finding in judgement.findings if finding.kind == "added_after_close"]
-    return {(finding.ledger, entry) for finding in late for entry in entries(finding)}
-
-
 def took_though_fenced(judgement):
     found = set()
     for finding in judgement.findings:
@@ -59,7 +54,7 @@ def test_fencing_convicts_exactly_of_what_happened(bugs, rules, old_protocol):
         settings = {"bugs": BUGS[bugs], "rules": RULES[rules], "old_protocol": old_protocol, "dated": 1.0}
         simulation = simulated(seed, contest=1.0, crashes=4, steps=220, fences_dropped=0.2, **settings)
         judgement, truth = judged(simulation).judgements["fencing"], simulation.truth()
-        late, took = added_late(judgement), took_though_fenced(judgement)
+        late, took = entries_of(judgement, "added_after_close"), took_though_fenced(judgement)
         assert late == truth.acked_after_close, seed
         # An add reached the bookie after the fence for certain only if it reached the proxy after it.
         assert took <= truth.took_though_fenced, seed

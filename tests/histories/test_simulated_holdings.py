@@ -51,6 +51,14 @@ def classes_of(verdict):
     }
 
 
+def runs(seeds, **settings):
+    """Of each seed the simulation, its history, what it is judged with, and the verdict."""
+    for seed in seeds:
+        simulation = simulated(seed, **settings)
+        history, facts = simulation.history(), facts_of(simulation)
+        yield seed, simulation, history, facts, judge([chunk(history)], facts, checkers=CHECKERS)
+
+
 def somebody_has(simulation, place):
     return any(bookie.holds(*place) for bookie in simulation.cluster.bookies.values())
 
@@ -58,10 +66,8 @@ def somebody_has(simulation, place):
 @pytest.mark.parametrize("variant", RUNS)
 def test_a_class_is_what_the_truth_and_the_twin_say(variant):
     seen = Counter()
-    for seed in range(3000, 3025):
-        simulation = simulated(seed, **RUNS[variant])
-        history, facts = simulation.history(), facts_of(simulation)
-        found = classes_of(judge([chunk(history)], facts, checkers=CHECKERS))
+    for seed, simulation, history, facts, verdict in runs(range(3000, 3025), **RUNS[variant]):
+        found = classes_of(verdict)
         for place, loss in found.items():
             if loss != "undetermined":
                 assert (loss == "unexplained") == somebody_has(simulation, place), (seed, place, loss)
@@ -72,10 +78,8 @@ def test_a_class_is_what_the_truth_and_the_twin_say(variant):
 
 def test_a_copy_that_was_lawfully_collected_leaves_no_loss_unexplained():
     seen = Counter()
-    for seed in range(3025, 3040):
-        simulation = simulated(seed, **RUNS["copies are collected"])
-        history, facts = simulation.history(), facts_of(simulation)
-        for place, loss in classes_of(judge([chunk(history)], facts, checkers=CHECKERS)).items():
+    for seed, simulation, *_, verdict in runs(range(3025, 3040), **RUNS["copies are collected"]):
+        for place, loss in classes_of(verdict).items():
             assert loss != "unexplained" or somebody_has(simulation, place), (seed, place)
             seen[loss] += 1
     assert seen["undetermined"] > 1, seen
@@ -83,11 +87,9 @@ def test_a_copy_that_was_lawfully_collected_leaves_no_loss_unexplained():
 
 def test_no_crash_explains_the_loss_of_what_was_journaled():
     seen = Counter()
-    for seed in range(3500, 3520):
-        crashing = {"losses": False, "bugs": Bugs(journal_forgets=1.0)}
-        simulation = simulated(seed, **{**RUNS["few bookies"], **crashing})
-        history, facts = simulation.history(), facts_of(simulation)
-        found = classes_of(judge([chunk(history)], facts, checkers=CHECKERS))
+    settings = {**RUNS["few bookies"], "losses": False, "bugs": Bugs(journal_forgets=1.0)}
+    for seed, _, history, facts, verdict in runs(range(3500, 3520), **settings):
+        found = classes_of(verdict)
         for place, loss in found.items():
             assert loss == twins.loss_class(history, facts, *place), (seed, place)
         seen.update(found.values())
@@ -134,10 +136,8 @@ def wiped(dice, facts):
 @pytest.mark.parametrize("variant", RUNS)
 def test_a_record_that_was_doctored_is_read_as_the_twin_reads_it(variant):
     turned, dice, wipes = Counter(), random.Random(7), random.Random(7)
-    for seed in range(3400, 3412):
-        simulation = simulated(seed, **RUNS[variant])
-        whole, facts = simulation.history(), facts_of(simulation)
-        before = classes_of(judge([chunk(whole)], facts, checkers=CHECKERS))
+    for seed, _, whole, facts, verdict in runs(range(3400, 3412), **RUNS[variant]):
+        before = classes_of(verdict)
         for _ in range(6 if before else 0):
             history, changed, what = doctored(dice, whole, facts)
             last = before
@@ -155,21 +155,16 @@ def test_a_record_that_was_doctored_is_read_as_the_twin_reads_it(variant):
 
 @pytest.mark.parametrize("variant", RUNS)
 def test_it_does_not_matter_where_the_rows_were_cut(variant):
-    for seed in range(3100, 3103):
-        simulation = simulated(seed, bugs=Bugs(denies=0.2), **RUNS[variant])
-        history, facts = simulation.history(), facts_of(simulation)
-        whole = judge([chunk(history)], facts, checkers=CHECKERS).as_json()
+    for seed, _, history, facts, whole in runs(range(3100, 3103), bugs=Bugs(denies=0.2), **RUNS[variant]):
         parts = [chunk(part) for part in random_cuts(seed, history)]
-        assert judge(parts, facts, checkers=CHECKERS).as_json() == whole, seed
+        assert judge(parts, facts, checkers=CHECKERS).as_json() == whole.as_json(), seed
 
 
 @pytest.mark.parametrize("variant", ["some of it is flushed", "few bookies", "contested"])
 def test_a_bookie_that_denies_what_its_disk_held_is_convicted_of_each_entry(variant):
     seen = 0
-    for seed in range(3200, 3215):
-        settings = {**RUNS[variant], "flushes": True, "bugs": Bugs(denies=0.3)}
-        simulation = simulated(seed, **settings)
-        history, facts = simulation.history(), facts_of(simulation)
+    settings = {**RUNS[variant], "flushes": True, "bugs": Bugs(denies=0.3)}
+    for seed, _, history, facts, verdict in runs(range(3200, 3215), **settings):
         deletes = [row for name, row in history if name == "operations" and row["kind"] == Kind.DELETE]
         released = {}
         for row in deletes:
@@ -177,10 +172,9 @@ def test_a_bookie_that_denies_what_its_disk_held_is_convicted_of_each_entry(vari
                 released[row["ledger"]] = min(
                     row["invoked_ns"], released.get(row["ledger"], row["invoked_ns"])
                 )
-        findings = judge([chunk(history)], facts, checkers=CHECKERS).judgements["answers"].findings
         found = Counter(
             (one.ledger, entry)
-            for one in findings
+            for one in verdict.judgements["answers"].findings
             if one.kind == "denied_held"
             for entry in range(one.first_entry, one.last_entry + 1)
         )
@@ -192,8 +186,6 @@ def test_a_bookie_that_denies_what_its_disk_held_is_convicted_of_each_entry(vari
 
 @pytest.mark.parametrize("variant", RUNS)
 def test_bookies_that_deny_nothing_wrongly_are_not_flagged(variant):
-    for seed in range(3300, 3315):
-        simulation = simulated(seed, **{**RUNS[variant], "flushes": True})
-        judgement = judge([chunk(simulation.history())], facts_of(simulation), checkers=CHECKERS)
-        kinds = {one.kind for one in judgement.judgements["answers"].findings}
+    for seed, *_, verdict in runs(range(3300, 3315), **{**RUNS[variant], "flushes": True}):
+        kinds = {one.kind for one in verdict.judgements["answers"].findings}
         assert "denied_held" not in kinds, seed

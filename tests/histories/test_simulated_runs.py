@@ -5,7 +5,7 @@ import pytest
 from checkers.judging.judge import CHECKERS, judge
 from evidence.findings import Verdict
 from tests.histories.simulator import Settings, Simulation, simulated
-from tests.histories.story import chunk
+from tests.histories.story import chunk, entries_of
 
 SHAPES = [(3, 3, 2), (3, 2, 2), (4, 3, 2), (5, 3, 2), (3, 3, 3), (4, 2, 1)]
 
@@ -14,14 +14,6 @@ def verdict_of(simulation):
     """Of all but ``servers``, which rests on bookies' logs: the simulator writes no logs."""
     checkers = tuple(checker for checker in CHECKERS if checker.name != "servers")
     return judge([chunk(simulation.history())], simulation.facts(), checkers=checkers)
-
-
-def lost_entries(verdict):
-    return {
-        (finding.ledger, entry)
-        for finding in verdict.judgements["durability"].findings
-        for entry in range(finding.first_entry, finding.last_entry + 1)
-    }
 
 
 def convicts(verdict):
@@ -66,8 +58,8 @@ def test_runs_with_loss_convict_exactly_when_an_acknowledged_entry_is_lost(shape
         simulation = simulated(seed, shape=shape, bookies=shape[0] + 1, **crashing)
         verdict, truth = verdict_of(simulation), simulation.truth()
         gone = truth.cut_off | truth.nowhere
-        assert lost_entries(verdict) & truth.acked == gone, seed
         durability = verdict.judgements["durability"]
+        assert entries_of(durability) & truth.acked == gone, seed
         if gone:
             assert verdict.verdict is Verdict.ANOMALY
             assert durability.counts["acknowledged_gone"] == len(gone)

@@ -147,9 +147,7 @@ def changed_meanwhile(history: list[Fact], ledger: int) -> bool:
 
 def by_answers(history: list[Fact], ledger: int, entry: int) -> str:
     """Lost, corrupt or unavailable, by the answers of the last pass alone."""
-    census = rows(history, "census")
-    number = max((row["pass_number"] for row in census), default=0)
-    said = [r for r in census if (r["pass_number"], r["ledger"], r["entry"]) == (number, ledger, entry)]
+    said = [row for row in last_pass(history) if (row["ledger"], row["entry"]) == (ledger, entry)]
     good = any(row["holding"] == Holding.PRESENT and right(history, row) for row in said)
     bad = {
         row["bookie"]

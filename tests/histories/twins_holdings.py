@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Direction, FrameFlag, Holding, Message, Status
-from tests.histories.rows import DENIALS, Row, chain, complete_chain, proven, rows, sure, write_set
+from tests.histories.rows import DENIALS, Row, chain, complete_chain, last_pass, proven, rows, sure, write_set
 from tests.histories.story import Fact
 
 Life = tuple[int, int]
@@ -161,10 +161,6 @@ def was_read(run: RunFacts, life: Life) -> bool:
     return bool(events(run, life, "disk_read"))
 
 
-def held_on_disk(history: list[Fact], life: Life, ledger: int, entry: int) -> bool:
-    return life in on_disks(history, ledger, entry)
-
-
 def on_disks(history: list[Fact], ledger: int, entry: int) -> set[Life]:
     held = [row for row in rows(history, "holdings") if row["ledger"] == ledger]
     return {(row["bookie"], row["boot"]) for row in held if row["entry"] <= entry <= row["last"]}
@@ -172,26 +168,17 @@ def on_disks(history: list[Fact], ledger: int, entry: int) -> set[Life]:
 
 def shown(history: list[Fact], ledger: int, entry: int) -> set[int]:
     """Bookies that showed a copy in the last pass."""
-    census = rows(history, "census")
-    last = max((row["pass_number"] for row in census), default=0)
-    return {
-        row["bookie"]
-        for row in census
-        if row["pass_number"] == last
-        and row["holding"] == Holding.PRESENT
-        and (row["ledger"], row["entry"]) == (ledger, entry)
-    }
+    present = [row for row in last_pass(history) if row["holding"] == Holding.PRESENT]
+    return {row["bookie"] for row in present if (row["ledger"], row["entry"]) == (ledger, entry)}
 
 
 def never_lost(history: list[Fact], run: RunFacts, life: Life, ledger: int, entry: int) -> bool:
-    census = rows(history, "census")
-    number = max((row["pass_number"] for row in census), default=0)
-    until = max((row["answered_ns"] for row in census if row["pass_number"] == number), default=NEVER)
+    until = max((row["answered_ns"] for row in last_pass(history)), default=NEVER)
     faults = [fault["kind"] for fault in run.faults if life[0] in hit(run, fault)]
     alive = bool(events(run, life, "started")) and not (unclean(run, life) and death(run, life)[0] <= until)
     outlasted = least(run, life) > max(TAKES.get(kind, 0) for kind in (*faults, "kill"))
     untouched = not any(kind in CHANGES_DISKS for kind in faults)
-    kept = held_on_disk(history, life, ledger, entry) and not changed_since(run, life)
+    kept = life in on_disks(history, ledger, entry) and not changed_since(run, life)
     return to_the_end(history, run, life, ledger, entry) and (kept or (untouched and (alive or outlasted)))
 
 

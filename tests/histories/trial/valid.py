@@ -21,7 +21,7 @@ from tests.histories.mutations.endings import repaired
 from tests.histories.mutations.registry import judged
 from tests.histories.network import DROP, DUPLICATE, HOLD, Rule
 from tests.histories.simulator import simulated
-from tests.histories.story import chunk
+from tests.histories.story import chunk, convicted
 
 BUSY = {"contest": 1.0, "crashes": 4}
 RUNS: Mapping[str, dict[str, object]] = {
@@ -50,19 +50,14 @@ def of_simulation(seed: int) -> Judged:
     simulation = simulated(seed, **RUNS[names[seed % len(names)]])
     history = simulation.history()
     verdict = judge([chunk(history)], simulation.facts())
-    return _of(verdict), verdict.verdict.value, len(history)
-
-
-def _of(verdict: object) -> frozenset[str]:
-    judgements = verdict.judgements  # type: ignore[attr-defined]
-    return frozenset(f"{name}/{one.kind}" for name, said in judgements.items() for one in said.findings)
+    return convicted(verdict), verdict.verdict.value, len(history)
 
 
 def of_generator(seed: int) -> Judged:
     """One lawful history, of one client or another's making."""
     case = lawful(Random(seed))
     verdict = judge([chunk(case.history)], case.run)
-    return _of(verdict), verdict.verdict.value, len(case.history)
+    return convicted(verdict), verdict.verdict.value, len(case.history)
 
 
 def of_cases(seed: int) -> Judged:

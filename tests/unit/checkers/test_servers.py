@@ -4,58 +4,22 @@ import pytest
 
 from evidence.codes import NEVER, Message, Status
 from evidence.findings import Verdict
-from tests.histories.lives import boot as life
+from tests.histories.literals_servers import (
+    CHECK,
+    CRASHED,
+    MENDED,
+    OPEN,
+    REPAIR,
+    STAMPED,
+    STOPPED,
+    life,
+    second,
+)
 from tests.histories.lives import commanded, fault, said, server
 from tests.histories.story import READER, closed, created, judged, metadata, recovering, vanished
 
-OPEN = created(earliest_ns=2, latest_ns=3)
-NO_ENTRY = Status.ENOENTRY
-
-
-def boot(number, *events, began, killed=0, stopped=0, read=True):
-    """One life of b1; an event is (name, ns), (name, ns, detail) or (name, (earliest, latest))."""
-    rows = life(1, number, began=began, killed=killed, stopped=stopped)
-    for name, when, *detail in events:
-        times = when if isinstance(when, tuple) else (when, when)
-        rows.append(server(1, number, name, *times, **(detail[0] if detail else {})))
-    end = killed or stopped or 999
-    return rows + [server(1, number, "log_read", end, end, lines=9, undated=0)] * read
-
-
-UP = (("dirty_created", 4), ("component_started", 5), ("answering", 5))
-CRASHED = boot(1, *UP, began=1, killed=10)
-STOPPED = boot(1, *UP, began=1, stopped=10)
-CHECK = (
-    ("unclean_shutdown", 12),
-    ("preboot_start", 13, {"reason": "UNCLEAN_SHUTDOWN"}),
-    ("mark_limbo", 15, {"ledgerId": 1}),
-    ("preboot_end", 17, {"processed": 1}),
-    ("registered", 19),
-    ("dirty_kept", 19),
-    ("answering", 20),
-)
-REPAIR = (
-    ("full_check_init", 21),
-    ("full_check_start", 21, {"ledgerCount": 1}),
-    ("recover_limbo_ledger", 22, {"ledgerId": 1}),
-    ("ledger_check_and_copy_start", 30, {"ledgerId": 1}),
-    ("ledger_check_and_copy_end", 32, {"ledgerId": 1, "entries": 3}),
-    ("full_check_end", 33, {"ok": 1, "error": 0, "ledgersToRetry": 0}),
-    ("clear_integcheck_flag", 34),
-)
-MENDED = [OPEN, recovering(1, earliest_ns=22, latest_ns=24), closed(2, 2, earliest_ns=25, latest_ns=28)]
-
-
-def without(events, *names):
-    return [event for event in events if event[0] not in names]
-
-
-def moved(events, **times):
-    return [(name, times.get(name, when), *more) for name, when, *more in events]
-
-
-def second(*events, crashed=CRASHED, **ends):
-    return (*crashed, *boot(2, *events, began=11, **ends))
+UNCHECKED = {"preboot_start": None, "mark_limbo": None, "preboot_end": None}
+WHOLE = second(CHECK | REPAIR)
 
 
 def told(*parts, **run):
@@ -67,12 +31,12 @@ def kinds(*parts, **run):
     return [finding.kind for finding in told(*parts, **run).findings]
 
 
-def denied(at, *, boot=2, entry=3, status=NO_ENTRY, kind=Message.READ, **columns):
+def denied(at, *, boot=2, entry=3, status=Status.ENOENTRY, kind=Message.READ, **columns):
     return said(kind, 1, at, entry=entry, status=status, boot=boot, source=READER, **columns)
 
 
 def test_a_boot_in_the_order_of_the_document_is_valid():
-    judgement = told(MENDED, servers=second(*CHECK, *REPAIR))
+    judgement = told(MENDED, servers=WHOLE)
     assert (judgement.verdict, judgement.findings) == (Verdict.VALID, ())
     tried = {name for name, number in judgement.seen.items() if name.startswith("tried_") and number}
     assert tried == {
@@ -87,8 +51,7 @@ def test_a_boot_in_the_order_of_the_document_is_valid():
 
 
 def test_an_unclean_end_that_the_next_boot_does_not_see():
-    blind = [("dirty_kept", 19), ("answering", 20)]
-    judgement = told(OPEN, servers=second(*blind), guarded=frozenset())
+    judgement = told(OPEN, servers=second({"dirty_kept": 19, "answering": 20}), guarded=frozenset())
     assert [finding.kind for finding in judgement.findings] == ["unclean_unseen"]
     assert judgement.findings[0].proof == (
         "b1 boot 1 set its marker at 0.000000004 s",
@@ -98,20 +61,19 @@ def test_an_unclean_end_that_the_next_boot_does_not_see():
 
 
 def test_a_release_that_knows_no_markers_sees_nothing():
-    assert not kinds(OPEN, servers=second(("answering", 20)))
-    unmarked = boot(1, ("answering", 5), began=1, killed=10)
-    assert not kinds(OPEN, servers=second(("dirty_created", 19), crashed=unmarked))
+    assert not kinds(OPEN, servers=second({"answering": 20}))
+    unmarked = life(1, {"answering": 5}, began=1, killed=10)
+    assert not kinds(OPEN, servers=second({"dirty_created": 19}, unmarked))
 
 
 def test_a_marker_outlives_crashes_before_the_next():
-    again = boot(3, ("dirty_kept", 40), began=31)
-    between = second(killed=30)
-    assert kinds(OPEN, servers=(*between, *again)) == ["unclean_unseen"]
-    assert not kinds(OPEN, servers=(*second(stopped=30), *again))
+    again = life(3, {"dirty_kept": 40}, began=31)
+    assert kinds(OPEN, servers=(*second({}, killed=30), *again)) == ["unclean_unseen"]
+    assert not kinds(OPEN, servers=(*second({}, stopped=30), *again))
 
 
 def test_a_disk_that_a_fault_changed_may_have_lost_the_marker():
-    blind = second(("dirty_created", 19), ("answering", 20))
+    blind = second({"dirty_created": 19, "answering": 20})
     assert not kinds(OPEN, servers=blind, faults=(fault(kind="wipe"),))
     assert not kinds(OPEN, servers=(*blind, *commanded("b1", at=2, until=3)))
     early = {"injected_ns": 0, "healed_ns": 99}
@@ -122,32 +84,30 @@ def test_a_disk_that_a_fault_changed_may_have_lost_the_marker():
 
 
 def test_an_orderly_end_is_not_seen_as_unclean():
-    seen = second(*CHECK, crashed=STOPPED)
-    assert "clean_seen_unclean" in kinds(OPEN, servers=seen)
-    assert told(OPEN, servers=second(("dirty_created", 19), crashed=STOPPED)).verdict is Verdict.VALID
+    assert "clean_seen_unclean" in kinds(OPEN, servers=second(CHECK, STOPPED))
+    assert told(OPEN, servers=second({"dirty_created": 19}, STOPPED)).verdict is Verdict.VALID
 
 
 def test_a_stop_before_it_was_up_leaves_the_marker_in_place():
-    early = boot(1, ("dirty_created", 4), began=1, stopped=10)
-    assert "clean_seen_unclean" not in kinds(OPEN, servers=second(*CHECK, crashed=early))
+    early = life(1, {"dirty_created": 4}, began=1, stopped=10)
+    assert "clean_seen_unclean" not in kinds(OPEN, servers=second(CHECK, early))
 
 
 def test_available_without_a_check():
-    bare = without(CHECK, "preboot_start", "mark_limbo", "preboot_end")
-    assert kinds(OPEN, servers=second(*bare)) == ["unchecked"]
-    assert not kinds(OPEN, servers=second(*bare), guarded=frozenset())
-    assert not kinds(OPEN, servers=second(*without(bare, "registered", "answering")))
+    bare = second(CHECK, **UNCHECKED)
+    assert kinds(OPEN, servers=bare) == ["unchecked"]
+    assert not kinds(OPEN, servers=bare, guarded=frozenset())
+    assert not kinds(OPEN, servers=second(CHECK, **UNCHECKED, registered=None, answering=None))
 
 
 def test_available_though_the_check_failed():
-    failed = [*without(CHECK, "preboot_end"), ("preboot_error", 16)]
-    assert kinds(OPEN, servers=second(*failed)) == ["unchecked"]
-    assert not kinds(OPEN, servers=second(*CHECK, ("preboot_error", 16)))
+    assert kinds(OPEN, servers=second(CHECK, preboot_end=None, preboot_error=16)) == ["unchecked"]
+    assert not kinds(OPEN, servers=second(CHECK, preboot_error=16))
 
 
 def test_available_while_ledgers_are_still_marked():
-    late = moved(CHECK, mark_limbo=21, preboot_end=22)
-    judgement = told(OPEN, servers=second(*late, ("mark_limbo", 19, {"ledgerId": 2})))
+    other = server(1, 2, "mark_limbo", 19, 19, ledgerId=2)
+    judgement = told(OPEN, servers=(*second(CHECK, mark_limbo=21, preboot_end=22), other))
     assert [finding.kind for finding in judgement.findings] == ["available_unchecked"]
     assert judgement.findings[0].text.endswith("before its preboot check had marked 1 ledger")
     assert judgement.findings[0].proof == (
@@ -158,29 +118,28 @@ def test_available_while_ledgers_are_still_marked():
 
 
 def test_that_the_end_of_the_check_is_told_late_proves_nothing():
-    assert not kinds(OPEN, servers=second(*moved(CHECK, preboot_end=40)))
+    assert not kinds(OPEN, servers=second(CHECK, preboot_end=40))
 
 
 def test_a_mark_needs_to_be_later_by_its_interval():
-    assert not kinds(OPEN, servers=second(*moved(CHECK, mark_limbo=(19, 25), preboot_end=26)))
-    assert kinds(OPEN, servers=second(*moved(CHECK, mark_limbo=(20, 25), preboot_end=26)))
+    assert not kinds(OPEN, servers=second(CHECK, mark_limbo=(19, 25), preboot_end=26))
+    assert kinds(OPEN, servers=second(CHECK, mark_limbo=(20, 25), preboot_end=26))
 
 
 def test_a_denial_before_the_marks():
-    late = moved(CHECK, mark_limbo=30, preboot_end=31, registered=40, answering=40)
-    judgement = told(OPEN, denied(20), servers=second(*late))
+    late = second(CHECK, mark_limbo=30, preboot_end=31, registered=40, answering=40)
+    judgement = told(OPEN, denied(20), servers=late)
     assert [(one.kind, one.ledger) for one in judgement.findings] == [("denied_unchecked", 1)]
     assert "b1 boot 2 denied entry 3 of ledger 1 to reader, received by 0.000000021 s" in (
         judgement.findings[0].proof
     )
-    assert not kinds(OPEN, denied(30), servers=second(*late))
-    assert not kinds(OPEN, denied(20, status=Status.EUNKNOWNLEDGERSTATE), servers=second(*late))
-    assert not kinds(OPEN, denied(20), servers=second(*late), wire=False)
+    assert not kinds(OPEN, denied(30), servers=late)
+    assert not kinds(OPEN, denied(20, status=Status.EUNKNOWNLEDGERSTATE), servers=late)
+    assert not kinds(OPEN, denied(20), servers=late, wire=False)
 
 
 def test_a_ledger_that_was_open_all_the_while_is_marked():
-    bare = without(CHECK, "mark_limbo")
-    judgement = told(OPEN, servers=second(*bare))
+    judgement = told(OPEN, servers=second(CHECK, mark_limbo=None))
     assert [(one.kind, one.ledger) for one in judgement.findings] == [("unmarked", 1)]
     assert judgement.findings[0].proof[-1] == "no line of its log marks ledger 1"
 
@@ -198,86 +157,68 @@ def test_a_ledger_that_was_open_all_the_while_is_marked():
     ],
 )
 def test_a_ledger_that_may_have_been_otherwise_need_not_be_marked(versions):
-    assert not kinds(versions, servers=second(*without(CHECK, "mark_limbo")))
+    assert not kinds(versions, servers=second(CHECK, mark_limbo=None))
 
 
 def test_limbo_ends_with_the_close_and_not_before():
-    early = moved(REPAIR, ledger_check_and_copy_start=24)
-    assert kinds(MENDED, servers=second(*CHECK, *early)) == ["cleared_unrecovered"]
-    assert not kinds(MENDED, servers=second(*CHECK, *moved(REPAIR, ledger_check_and_copy_start=25)))
-    assert not kinds(MENDED, servers=second(*CHECK, *moved(REPAIR, ledger_check_and_copy_start=14)))
+    for at, found in ((24, ["cleared_unrecovered"]), (25, []), (14, [])):
+        assert kinds(MENDED, servers=second(CHECK | REPAIR, ledger_check_and_copy_start=at)) == found
 
 
 def test_a_denial_ends_limbo_too():
-    assert kinds(MENDED, denied(21), servers=second(*CHECK, *REPAIR)) == ["cleared_unrecovered"]
-    assert not kinds(MENDED, denied(26), servers=second(*CHECK, *REPAIR))
+    assert kinds(MENDED, denied(21), servers=WHOLE) == ["cleared_unrecovered"]
+    assert not kinds(MENDED, denied(26), servers=WHOLE)
 
 
 def test_the_flag_is_cleared_after_a_check_without_a_ledger_to_retry():
-    erring = [
-        (name, when, {"ledgersToRetry": 1}) if name == "full_check_end" else (name, when, *more)
-        for name, when, *more in REPAIR
-    ]
-    judgement = told(MENDED, servers=second(*CHECK, *erring))
+    erring = (*second(CHECK | REPAIR, full_check_end=None), ended(1))
+    judgement = told(MENDED, servers=erring)
     assert [finding.kind for finding in judgement.findings] == ["flag_cleared_early"]
     assert judgement.findings[0].proof[0] == (
         "b1 boot 2 ended a full check with 1 ledger to retry at 0.000000033 s"
     )
-    assert kinds(MENDED, servers=second(*CHECK, *moved(REPAIR, full_check_end=35))) == ["flag_cleared_early"]
-    twice = [*erring, ("full_check_end", 33, {"ledgersToRetry": 0})]
-    assert not kinds(MENDED, servers=second(*CHECK, *twice))
+    assert kinds(MENDED, servers=second(CHECK | REPAIR, full_check_end=35)) == ["flag_cleared_early"]
+    assert not kinds(MENDED, servers=(*erring, ended(0)))
+
+
+def ended(left):
+    """A full check ended with ledgers to retry."""
+    return server(1, 2, "full_check_end", 33, 33, ledgersToRetry=left)
 
 
 def test_what_a_full_check_should_have_copied_is_not_denied_after_it():
-    whole = second(*CHECK, *REPAIR)
-    judgement = told(MENDED, denied(40, entry=2), servers=whole)
+    judgement = told(MENDED, denied(40, entry=2), servers=WHOLE)
     assert [(one.kind, one.ledger) for one in judgement.findings] == [("denied_repaired", 1)]
     assert judgement.findings[0].proof[1:3] == (
         "b1 boot 2 ended its full check and cleared the flag at 0.000000034 s",
         "b1 boot 2 denied entry 2 of ledger 1 to reader, received by 0.000000041 s",
     )
-    assert not kinds(MENDED, denied(40, entry=3), servers=whole)
-    assert not kinds(MENDED, denied(33, entry=2), servers=whole)
+    assert not kinds(MENDED, denied(40, entry=3), servers=WHOLE)
+    assert not kinds(MENDED, denied(33, entry=2), servers=WHOLE)
     elsewhere = closed(2, 2, earliest_ns=25, latest_ns=28, fragments={0: ("b2", "b3", "b4")})
-    assert not kinds(MENDED[:2], elsewhere, denied(40, entry=2), servers=whole)
+    assert not kinds(MENDED[:2], elsewhere, denied(40, entry=2), servers=WHOLE)
     wiped = fault(kind="wipe", target="b1", injected_ns=36, confirmed_ns=37, healed_ns=38)
-    assert not kinds(MENDED, denied(40, entry=2), servers=whole, faults=(wiped,))
-    assert not kinds(MENDED, vanished(3, earliest_ns=41), denied(40, entry=2), servers=whole)
+    assert not kinds(MENDED, denied(40, entry=2), servers=WHOLE, faults=(wiped,))
+    assert not kinds(MENDED, vanished(3, earliest_ns=41), denied(40, entry=2), servers=WHOLE)
     late = vanished(3, earliest_ns=42)
-    assert kinds(MENDED, late, denied(40, entry=2), servers=whole) == ["denied_repaired"]
+    assert kinds(MENDED, late, denied(40, entry=2), servers=WHOLE) == ["denied_repaired"]
 
 
 def test_a_full_check_begins_after_the_marks():
-    early = moved(REPAIR, full_check_init=14)
-    assert kinds(MENDED, servers=second(*CHECK, *early)) == ["full_check_early"]
-    assert not kinds(MENDED, servers=second(*CHECK, *moved(REPAIR, full_check_init=(14, 15))))
-
-
-STAMPED = (("cookie_mismatch", 12), *CHECK[1:4], ("cookie_stamping", 18), ("cookie_stamped", 18), *CHECK[4:])
+    assert kinds(MENDED, servers=second(CHECK | REPAIR, full_check_init=14)) == ["full_check_early"]
+    assert not kinds(MENDED, servers=second(CHECK | REPAIR, full_check_init=(14, 15)))
 
 
 def test_a_cookie_is_stamped_after_the_marks():
-    assert not kinds(OPEN, servers=second(*STAMPED, crashed=STOPPED))
-    assert "tried_stamped_unchecked" in told(OPEN, servers=second(*STAMPED, crashed=STOPPED)).seen
-    early = moved(STAMPED, cookie_stamped=14)
-    assert kinds(OPEN, servers=second(*early, crashed=STOPPED)) == ["stamped_unchecked"]
-    endless = without(STAMPED, "preboot_end")
-    assert kinds(OPEN, servers=second(*endless, crashed=STOPPED)) == ["stamped_unchecked"]
+    assert not kinds(OPEN, servers=second(STAMPED, STOPPED))
+    assert "tried_stamped_unchecked" in told(OPEN, servers=second(STAMPED, STOPPED)).seen
+    for early in ({"cookie_stamped": 14}, {"preboot_end": None}):
+        assert kinds(OPEN, servers=second(STAMPED, STOPPED, **early)) == ["stamped_unchecked"]
 
 
 def test_a_second_crash_does_not_take_the_protection_away():
-    again = boot(
-        3,
-        *moved(
-            without(CHECK, "mark_limbo"),
-            **dict.fromkeys(
-                ("unclean_shutdown", "preboot_start", "preboot_end", "registered", "dirty_kept", "answering"),
-                45,
-            ),
-        ),
-        began=41,
-    )
-    lives = (*second(*CHECK, killed=40), *again)
+    again = life(3, dict.fromkeys(CHECK.keys() - {"mark_limbo"}, 45), began=41)
+    lives = (*second(CHECK, killed=40), *again)
     assert kinds(OPEN, denied(50, boot=3), servers=lives) == ["unmarked", "protection_lost"]
     assert kinds(OPEN, servers=lives) == ["unmarked"]
     shut = [OPEN, closed(2, 1, earliest_ns=44, latest_ns=48)]
@@ -288,7 +229,7 @@ def test_what_differs_from_the_document_is_noted():
     other = metadata(0, 1, ledger=2, earliest_ns=2, latest_ns=3, fragments={0: ("b2", "b3", "b4")})
     shut = [created(ledger=3, latest_ns=3), closed(2, 1, ledger=3, earliest_ns=4, latest_ns=5)]
     shown = said(Message.READ, 1, 29, entry=0, boot=2, source=READER)
-    notes = told(MENDED, other, shut, shown, servers=second(*CHECK, *REPAIR)).notes
+    notes = told(MENDED, other, shut, shown, servers=WHOLE).notes
     assert notes == (
         "differs from BP-46: b1 boot 2 neither fenced ledger 2 nor put it in limbo, for its last ensemble "
         "is of others; BP-46 does so with all open ledgers",
@@ -302,29 +243,29 @@ def test_what_differs_from_the_document_is_noted():
 
 @pytest.mark.parametrize("stage", ["listening", "registered", "answering"])
 def test_without_a_log_nothing_is_proven(stage):
-    unread = (*CRASHED, *boot(2, (stage, 20), began=11, read=False))
+    unread = (*CRASHED, *life(2, {stage: 20}, began=11, read=False))
     judgement = told(OPEN, servers=unread)
     assert (judgement.verdict, judgement.findings) == (Verdict.UNKNOWN, ())
     assert judgement.notes == ("the log of b1 boot 2 was not read",)
-    old = (*boot(1, *UP, began=1, killed=10, read=False), *boot(2, ("answering", 20), began=11, read=False))
+    old = [row for row in second({"answering": 20}) if row["event"] != "log_read"]
     assert told(OPEN, servers=old).verdict is Verdict.UNKNOWN
     assert told(OPEN, servers=old, guarded=frozenset()).verdict is Verdict.NOT_JUDGED
-    dead = (*CRASHED, *boot(2, began=11, killed=12, read=False))
+    dead = (*CRASHED, *life(2, {}, began=11, killed=12, read=False))
     assert told(OPEN, servers=dead).verdict is Verdict.NOT_JUDGED
 
 
 @pytest.mark.parametrize("damage", ["servers: torn", "ledgers: torn", "faults: torn"])
 def test_damage_convicts_nobody(damage):
-    judgement = told(OPEN, servers=second(*without(CHECK, "preboot_start")), damage=(damage,))
+    judgement = told(OPEN, servers=second(CHECK, preboot_start=None), damage=(damage,))
     assert (judgement.verdict, judgement.findings) == (Verdict.UNKNOWN, ())
 
 
 @pytest.mark.parametrize(("at_ns", "noted"), [(15, False), (16, True), (30, True), (31, False)])
 def test_an_answer_out_of_limbo_is_noted_until_the_repair_has_ended(at_ns, noted):
     shown = said(Message.READ, 1, at_ns, entry=0, boot=2, source=READER)
-    notes = told(MENDED, shown, servers=second(*CHECK, *REPAIR)).notes
+    notes = told(MENDED, shown, servers=WHOLE).notes
     assert any("out of limbo, and ended the repair" in note for note in notes) is noted
-    endless = second(*CHECK, *without(REPAIR, "ledger_check_and_copy_end"), killed=99)
+    endless = second(CHECK | REPAIR, ledger_check_and_copy_end=None, killed=99)
     notes = told(MENDED, shown, servers=endless).notes
     assert any("out of limbo, and never ended the repair" in note for note in notes) is (at_ns > 15)
 
@@ -333,17 +274,17 @@ def test_what_differs_from_the_document_is_noted_once_and_counted():
     others = [
         metadata(0, 1, ledger=ledger, latest_ns=3, fragments={0: ("b2", "b3", "b4")}) for ledger in (2, 4)
     ]
-    (note,) = told(OPEN, others, servers=second(*CHECK)).notes
+    (note,) = told(OPEN, others, servers=second(CHECK)).notes
     assert "fenced ledger 2" in note and note.endswith("(2 such cases in all)")
-    assert told(OPEN, others, servers=second(*CHECK), guarded=frozenset()).notes == ()
-    assert told(OPEN, others, servers=second(*without(CHECK, "preboot_end"))).notes == ()
+    assert told(OPEN, others, servers=second(CHECK), guarded=frozenset()).notes == ()
+    assert told(OPEN, others, servers=second(CHECK, preboot_end=None)).notes == ()
 
 
 def test_frames_that_are_lost_may_have_been_denials_and_take_nothing_from_an_anomaly():
     torn = {"damage": ("frames: torn",)}
-    judgement = told(MENDED, servers=second(*CHECK, *REPAIR), **torn)
+    judgement = told(MENDED, servers=WHOLE, **torn)
     assert (judgement.verdict, judgement.notes[0]) == (Verdict.UNKNOWN, "damaged evidence: frames: torn")
-    assert kinds(OPEN, servers=second(*without(CHECK, "mark_limbo")), **torn) == ["unmarked"]
+    assert kinds(OPEN, servers=second(CHECK, mark_limbo=None), **torn) == ["unmarked"]
     assert told(OPEN, servers=CRASHED, **torn).verdict is Verdict.NOT_JUDGED
 
 
