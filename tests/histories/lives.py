@@ -10,6 +10,8 @@ from tests.histories.exchanges import frame
 from tests.histories.story import READER, WRITER, Fact
 
 Row = dict[str, Any]
+UNPROVEN = (FrameFlag.FORGED, FrameFlag.AMBIGUOUS, FrameFlag.UNCORRELATED, FrameFlag.UNPARSED)
+"""What an answer may have that is not proven to be a bookie's own word."""
 
 
 def said(kind: Message, bookie: int, at_ns: int, **columns: Any) -> Fact:
@@ -58,16 +60,8 @@ def server(bookie: int, number: int, event: str, earliest_ns: int, latest_ns: in
 
 def fault(number: int = 1, kind: str = "kill", target: str = "b1", **columns: Any) -> Row:
     """A row of ``faults``: in force from 2 to 4 unless said otherwise."""
-    times = {"planned_ns": 1, "injected_ns": 2, "confirmed_ns": 3, "healed_ns": 4}
-    return {
-        "fault": number,
-        "kind": kind,
-        "target": target,
-        "params": "{}",
-        "proof": "{}",
-        **times,
-        **columns,
-    }
+    row = {"fault": number, "kind": kind, "target": target, "params": "{}", "proof": "{}"}
+    return {**row, "planned_ns": 1, "injected_ns": 2, "confirmed_ns": 3, "healed_ns": 4, **columns}
 
 
 def commanded(

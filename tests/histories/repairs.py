@@ -15,14 +15,8 @@ CENSUS_NS = 1000
 
 
 def event(at_ns: int, server: str, name: str, *, boot: int = 0, within_ns: int = 0, **detail: Any) -> Row:
-    return {
-        "server": server,
-        "boot": boot,
-        "event": name,
-        "earliest_ns": at_ns - within_ns,
-        "latest_ns": at_ns,
-        "detail": json.dumps(detail),
-    }
+    times = {"earliest_ns": at_ns - within_ns, "latest_ns": at_ns}
+    return {"server": server, "boot": boot, "event": name, "detail": json.dumps(detail), **times}
 
 
 def elected(at_ns: int = 5, name: str = "ar1") -> Row:

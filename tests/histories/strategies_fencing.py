@@ -12,14 +12,13 @@ from typing import Any
 from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Direction, Flag, FrameFlag, Holding, Kind, Message, Outcome, Proof, Status
 from tests.histories.exchanges import frame
-from tests.histories.lives import boot, fault
+from tests.histories.lives import UNPROVEN, boot, fault
 from tests.histories.story import OBSERVER, Fact, answered, metadata, operation, run_facts
 
 NUMBERS = {"b1": 1, "b2": 2, "b3": 3, "b4": 4}
 ENTRIES = range(5)
 LOOK_NS = 100
 SHAPES = ((3, 3, 2), (3, 3, 2), (3, 2, 2), (4, 3, 2), (3, 3, 1))
-UNPROVEN = (FrameFlag.FORGED, FrameFlag.AMBIGUOUS, FrameFlag.UNCORRELATED, FrameFlag.UNPARSED)
 FENCING = (Message.FENCING_LAC_READ, Message.FENCING_LAC_READ, Message.RECOVERY_READ, Message.LAC_READ)
 SAID = (Status.EOK,) * 5 + (Status.ENOENTRY, Status.ENOLEDGER, Status.EFENCED, Status.EIO)
 

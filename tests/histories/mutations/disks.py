@@ -78,6 +78,9 @@ def killed(number: int, bookie: int) -> dict[str, Any]:
     return fault(number, "kill", f"b{bookie}", **times)
 
 
+WIPE = fault(9, "wipe", "b1", planned_ns=540, injected_ns=541, confirmed_ns=542, healed_ns=543)
+
+
 def moved_ack(case: Deaths, entry: int, at_ns: int, number: int) -> list[Fact]:
     """The history in which b1 acknowledged the entry at another time, in that boot."""
     kept_rows = [
@@ -165,8 +168,7 @@ def a_bookie_denies_what_its_disk_held(case, dice):
     """A bookie that was killed denies an entry that its disk held, or did not hold."""
     held, wiped = dice.randint(0, case.lost[-1]), dice.random() < 0.3
     denial = said(Message.READ, 1, ASKED, entry=0, status=Status.ENOENTRY, boot=2, source=READER)
-    wipe = fault(9, "wipe", "b1", planned_ns=540, injected_ns=541, confirmed_ns=542, healed_ns=543)
-    run = replace(case.run, faults=(*case.run.faults, wipe)) if wiped else case.run
+    run = replace(case.run, faults=(*case.run.faults, WIPE)) if wiped else case.run
     if held in case.lost:
         broken = losses(case, of={held: "undetermined" if wiped else "unexplained"})
     else:
@@ -186,8 +188,7 @@ def a_bookie_in_limbo_denies(case, dice):
     served = server(1, 1, "answering", 70, 70)
     names = frozenset({"b1"}) if guarded else frozenset()
     wiped = dice.random() < 0.2
-    wipe = fault(9, "wipe", "b1", planned_ns=540, injected_ns=541, confirmed_ns=542, healed_ns=543)
-    faults = (*case.run.faults, wipe) if wiped else case.run.faults
+    faults = (*case.run.faults, WIPE) if wiped else case.run.faults
     run = replace(case.run, servers=(*case.run.servers, served), guarded=names, faults=faults)
     owed = guarded and open_still and status is Status.ENOENTRY and not wiped
     broken = losses(case, "undetermined") if guarded else losses(case) if open_still else allowed(case)

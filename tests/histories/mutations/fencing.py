@@ -3,9 +3,9 @@
 from dataclasses import replace
 from random import Random
 
-from evidence.codes import NEVER, Direction, Flag, FrameFlag, Kind, Message, Outcome, Status
+from evidence.codes import NEVER, Direction, Flag, Kind, Message, Outcome, Status
 from tests.histories.lawful import Lawful, lawful
-from tests.histories.lives import fenced, said, server, took
+from tests.histories.lives import UNPROVEN, fenced, said, server, took
 from tests.histories.mutations.edits import spans
 from tests.histories.mutations.registry import UNKNOWN, Sign, operator, span
 from tests.histories.story import Fact, acked, operation, unsure
@@ -83,14 +83,9 @@ def a_fenced_boot_takes_an_add_that_proves_nothing(case, dice):
     if not fences:
         return case.history, set()
     fence = dice.choice(fences)
-    flag = (FrameFlag.FORGED, FrameFlag.AMBIGUOUS, FrameFlag.UNCORRELATED, FrameFlag.UNPARSED)
-    doubts = [
-        *({"flags": one} for one in flag),
-        {"boot": 0},
-        {"boot": fence["boot"] + 1},
-        {"asked_ns": NEVER},
-    ]
-    doubt = {"boot": fence["boot"], **dice.choice(doubts)}
+    flags = [{"flags": flag} for flag in UNPROVEN]
+    doubt = dice.choice([*flags, {"boot": 0}, {"boot": fence["boot"] + 1}, {"asked_ns": NEVER}])
+    doubt = {"boot": fence["boot"], **doubt}
     return [*case.history, took(case.end, fence["bookie"], LATER, **doubt)], set()
 
 

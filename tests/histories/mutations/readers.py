@@ -49,7 +49,7 @@ def one_bookie_of_all_does_not_deny_it(case, dice):
 
 @operator("always", of=lawful)
 def a_reader_got_damaged_bytes(case, dice):
-    row = dice.choice([r for r in case.operations(Kind.ENTRY) if final(r)])
+    row = dice.choice(read_at_the_end(case))
     history = replaced(case.history, row, proof=int(Proof.DAMAGED))
     return history, span("content/damaged", row["entry"], row["entry"])
 
@@ -65,7 +65,7 @@ def a_reader_got_another_writing(case, dice):
 
 @operator("always", of=lawful)
 def a_reader_skipped_an_entry(case, dice):
-    row = dice.choice([r for r in case.operations(Kind.ENTRY) if final(r)])
+    row = dice.choice(read_at_the_end(case))
     history = replaced(case.history, row, expected=row["entry"] + 1)
     return history, span("order/read_out_of_order", row["entry"], row["entry"])
 

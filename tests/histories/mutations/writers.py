@@ -32,14 +32,14 @@ def an_unknown_add_turns_out_ok(case, dice):
 @operator("never", of=lawful)
 def an_ok_add_was_never_told(case, dice):
     """The outcome of an ok add never came; a run in which no add was acknowledged proves nothing."""
-    row = dice.choice([r for r in case.operations(Kind.ADD) if r["outcome"] == Outcome.OK])
+    row = dice.choice(acknowledged(case))
     never = {"outcome": int(Outcome.PENDING), "result": -1, "expected": -1, "lac": -1}
     return replaced(case.history, row, **never), {UNKNOWN} if case.acked == 1 else set()
 
 
 @operator("two adds were acknowledged", of=lawful)
 def two_acknowledgements_change_places(case, dice):
-    adds = [r for r in case.operations(Kind.ADD) if r["outcome"] == Outcome.OK]
+    adds = acknowledged(case)
     if len(adds) < 2:
         return case.history, set()
     one, two = adds[0], adds[-1]
@@ -51,15 +51,14 @@ def two_acknowledgements_change_places(case, dice):
 
 @operator("always", of=lawful)
 def one_id_is_acknowledged_again(case, dice):
-    row = next(r for r in case.operations(Kind.ADD) if r["outcome"] == Outcome.OK)
-    return [*case.history, ("operations", {**row, "seq": 77})], span(
-        "order/acked_twice", row["entry"], row["entry"]
-    )
+    row = acknowledged(case)[0]
+    again = ("operations", {**row, "seq": 77})
+    return [*case.history, again], span("order/acked_twice", row["entry"], row["entry"])
 
 
 @operator("a LAC above 0 was received", of=lawful)
 def a_handles_lac_goes_back(case, dice):
-    adds = [r for r in case.operations(Kind.ADD) if r["outcome"] == Outcome.OK and r["lac"] > 0]
+    adds = [row for row in acknowledged(case) if row["lac"] > 0]
     if not adds:
         return case.history, set()
     row = dice.choice(adds)

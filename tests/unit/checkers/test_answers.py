@@ -1,7 +1,5 @@
 """A bookie that must have an entry does not deny it."""
 
-import json
-
 import pytest
 
 from evidence.codes import NEVER, FrameFlag, Message, Outcome, Status
@@ -19,6 +17,7 @@ from tests.histories.asking import (
     swallowed,
     write_back,
 )
+from tests.histories.lives import UNPROVEN, fault, server
 from tests.histories.story import closed, created, deleted, finds, judging, recovering, vanished
 
 OWN = [("denied_own_ack", 3, 3)]
@@ -83,9 +82,7 @@ def test_a_question_about_the_lac_denies_no_entry():
     assert not found(lac, denied((Message.READ, -1)))
 
 
-@pytest.mark.parametrize(
-    "flag", [FrameFlag.FORGED, FrameFlag.AMBIGUOUS, FrameFlag.UNCORRELATED, FrameFlag.UNPARSED]
-)
+@pytest.mark.parametrize("flag", UNPROVEN)
 def test_what_may_not_be_the_bookies_own_word_proves_nothing(flag):
     assert not found(ACK, denied(flags=flag))
     assert not found(answered("writer", "b1", add(3), at=10, flags=flag), denied())
@@ -176,9 +173,8 @@ def test_nobody_read_anything():
     assert told(ACK, denied(), wire=False, required=("answers",)).verdict is Verdict.UNKNOWN
 
 
-def boot(number, event, at, server="b1", **detail):
-    row = {"server": server, "boot": number, "event": event, "detail": json.dumps(detail)}
-    return {**row, "earliest_ns": at, "latest_ns": at}
+def boot(number, event, at, **detail):
+    return server(1, number, event, at, at, **detail)
 
 
 STARTED = [boot(1, "started", 1), boot(1, "answering", 2)]
@@ -227,23 +223,22 @@ def test_limbo_outlives_an_orderly_restart_if_it_was_marked():
 
 
 def test_a_disk_that_a_fault_of_ours_wiped_owes_no_limbo():
-    wipe = {"kind": "wipe", "params": "{}", "target": "b1", "planned_ns": 13, "injected_ns": 13}
-    wipe |= {"confirmed_ns": 14, "healed_ns": 14}
-    assert not in_limbo(faults=(wipe,))
-    assert in_limbo(faults=({**wipe, "target": "b2"},)) == LIMBO
-    before = {**wipe, "planned_ns": 0, "injected_ns": 0, "confirmed_ns": 0, "healed_ns": 0}
-    assert in_limbo(faults=(before,)) == LIMBO
+    assert not in_limbo(faults=(wiped(13),))
+    assert in_limbo(faults=(wiped(13, "b2"),)) == LIMBO
+    assert in_limbo(faults=(wiped(0),)) == LIMBO
     stopped = (boot(2, "answering", 16), boot(2, "exit", 17, signal=15), boot(3, "started", 20))
-    later = {**wipe, "planned_ns": 18, "injected_ns": 18, "confirmed_ns": 19, "healed_ns": 19}
-    assert not in_limbo(OPEN, denied(boot=3), servers=(*CRASH, *stopped), faults=(later,))
+    assert not in_limbo(OPEN, denied(boot=3), servers=(*CRASH, *stopped), faults=(wiped(18),))
+
+
+def wiped(at, target="b1"):
+    times = dict.fromkeys(("planned_ns", "injected_ns", "confirmed_ns", "healed_ns"), at)
+    return fault(1, "wipe", target, **times)
 
 
 @pytest.mark.parametrize(("wiped_ns", "expected"), [(30, []), (31, LIMBO)])
 def test_a_wipe_after_the_boot_that_denied_excuses_nothing(wiped_ns, expected):
-    times = dict.fromkeys(("planned_ns", "injected_ns", "confirmed_ns", "healed_ns"), wiped_ns)
-    wipe = {"fault": 1, "kind": "wipe", "params": "{}", "proof": "{}", "target": "b1", **times}
     lives = (*CRASH, boot(2, "exit", 30, signal=15))
-    assert in_limbo(OPEN, denied(boot=2), servers=lives, faults=(wipe,)) == expected
+    assert in_limbo(OPEN, denied(boot=2), servers=lives, faults=(wiped(wiped_ns),)) == expected
 
 
 def test_one_boot_that_had_to_mark_the_ledger_is_enough():

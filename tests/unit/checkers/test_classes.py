@@ -4,7 +4,7 @@ import pytest
 
 from evidence.codes import NEVER, FrameFlag, Holding, Message, Status
 from evidence.findings import Verdict
-from tests.histories.lives import boot, copied, fault, forged, on_disk, said, server, took
+from tests.histories.lives import UNPROVEN, boot, copied, fault, forged, on_disk, said, server, took
 from tests.histories.story import acked, answered, closed, created, found, judged, judging, kept, opened
 
 durability = judging("durability", wire=True)
@@ -89,9 +89,6 @@ def test_a_copy_that_is_still_there_is_a_holder_that_never_lost_it():
         "b1 boot 1 was killed at 0.000000500 s",
         "the last census pass found 1 copy on b3",
     )
-
-
-UNPROVEN = (FrameFlag.FORGED, FrameFlag.AMBIGUOUS, FrameFlag.UNCORRELATED, FrameFlag.UNPARSED)
 
 
 @pytest.mark.parametrize(

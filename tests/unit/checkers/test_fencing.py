@@ -5,7 +5,7 @@ import pytest
 from checkers.judging.judge import judge
 from evidence.codes import NEVER, FrameFlag, Message, Outcome, Status
 from evidence.findings import Verdict
-from tests.histories.lives import boot, fenced, said, took
+from tests.histories.lives import UNPROVEN, boot, fenced, said, took
 from tests.histories.story import (
     acked,
     chunk,
@@ -165,9 +165,6 @@ def test_a_fencing_read_of_an_entry_fences_as_well():
     judgement = fencing(created(), fenced(2, 20, entry=4), took(5, 2, 22))
     assert [finding.kind for finding in judgement.findings] == ["accepted_when_fenced"]
     assert "the fencing read of entry 4" in judgement.findings[0].proof[0]
-
-
-UNPROVEN = (FrameFlag.FORGED, FrameFlag.AMBIGUOUS, FrameFlag.UNCORRELATED, FrameFlag.UNPARSED)
 
 
 @pytest.mark.parametrize(

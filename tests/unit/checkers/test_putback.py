@@ -8,7 +8,7 @@ import pytest
 
 from evidence.codes import NEVER, Holding, Kind, Message, Outcome, Status
 from evidence.findings import Verdict
-from tests.histories.lives import boot, fenced, said, took
+from tests.histories.lives import boot, fault, fenced, said, took
 from tests.histories.story import (
     acked,
     answered,
@@ -31,17 +31,7 @@ from tests.histories.story import (
     vanished,
 )
 
-RESTORED = {
-    "fault": 3,
-    "kind": "restore_metadata",
-    "target": "zk1",
-    "params": "{}",
-    "planned_ns": 1,
-    "injected_ns": 2,
-    "confirmed_ns": 3,
-    "healed_ns": 4,
-    "proof": json.dumps({"injected": {"zxid": hex(100)}}),
-}
+RESTORED = fault(3, "restore_metadata", "zk1", proof=json.dumps({"injected": {"zxid": hex(100)}}))
 THREE_ACKED = [acked(entry) for entry in range(3)]
 
 
