@@ -90,10 +90,9 @@ def classified(lost: Spans, holders: Holders, known: Lives | None, facts: Ledger
     """The lost entries by class; ``holders`` are the lives that had them."""
     put_back = lost - lost.without(set(facts.once(histories).put_back))
     rest = lost - put_back
+    found = dict.fromkeys(CLASSES, Spans.empty()) | {PUT_BACK: put_back}
     if not known:
-        return {name: put_back if name == PUT_BACK else Spans.empty() for name in CLASSES} | {
-            UNDETERMINED: rest
-        }
+        return found | {UNDETERMINED: rest}
     ends = {ledger: facts.once(histories).ends[ledger] for ledger in facts.once(_decisive)}
     forged = rest & Spans.beyond(ends)
     rest = rest - forged
@@ -104,9 +103,8 @@ def classified(lost: Spans, holders: Holders, known: Lives | None, facts: Ledger
         never = _never_lost(ledger, entries, holders, known)
         kept.append((ledger, entries[never]))
         took.append((ledger, entries[_explained(ledger, entries, holders, known) & ~never]))
-    found = {UNEXPLAINED: gathered(kept), EXPLAINED: gathered(took), FORGED: forged, PUT_BACK: put_back}
-    undetermined = rest - found[UNEXPLAINED] - found[EXPLAINED]
-    return {name: found.get(name, undetermined) for name in CLASSES}
+    found |= {UNEXPLAINED: gathered(kept), EXPLAINED: gathered(took), FORGED: forged}
+    return found | {UNDETERMINED: rest - found[UNEXPLAINED] - found[EXPLAINED]}
 
 
 def _explained(ledger: int, entries: Ints, holders: Holders, known: Lives) -> Bools:

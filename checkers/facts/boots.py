@@ -124,12 +124,8 @@ class Health:
 
     def ailing(self) -> list[str]:
         """Why progress was not promised all the while, as short sentences; empty when all was well."""
-        return [*self._down(), *self._faults()]
-
-    def _down(self) -> Iterator[str]:
-        for bookie in sorted(self.run.bookies.values()):
-            if self.boot(bookie) is None:
-                yield f"{self.run.bookie_name(bookie)} was not up"
+        down = (bookie for bookie in sorted(self.run.bookies.values()) if self.boot(bookie) is None)
+        return [*(f"{self.run.bookie_name(bookie)} was not up" for bookie in down), *self._faults()]
 
     def _faults(self) -> Iterator[str]:
         for fault in self.run.faults:

@@ -56,7 +56,6 @@ CHECKERS: Checkers = (
 """In the order in which a verdict lists them: one property, one file or folder, one line here."""
 Answer = TypeVar("Answer")
 P = ParamSpec("P")
-_NO_FACTS = LedgerFacts()
 
 
 class Crashed(str):
@@ -100,9 +99,7 @@ def combined_facts(parts: Iterable[LedgerFacts], *, checkers: Checkers = CHECKER
     return LedgerFacts(tables, pa.concat_tables([LEDGERS.empty_table(), *(part.ledgers for part in parts)]))
 
 
-def check_all(
-    batch: Batch, run: RunFacts, facts: LedgerFacts = _NO_FACTS, *, checkers: Checkers = CHECKERS
-) -> AllFound:
+def check_all(batch: Batch, run: RunFacts, facts: LedgerFacts, *, checkers: Checkers = CHECKERS) -> AllFound:
     """What every checker finds in one batch.
 
     A checker that asks for a fact which is not among ``facts`` counts as a checker that raised.
@@ -117,7 +114,7 @@ def join_all(parts: Iterable[AllFound], *, checkers: Checkers = CHECKERS) -> All
 
 
 def conclude_all(
-    found: AllFound, run: RunFacts, facts: LedgerFacts = _NO_FACTS, *, checkers: Checkers = CHECKERS
+    found: AllFound, run: RunFacts, facts: LedgerFacts, *, checkers: Checkers = CHECKERS
 ) -> RunVerdict:
     """The verdict of the run from what was found in all its batches."""
     doubts = {

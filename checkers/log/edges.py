@@ -143,8 +143,7 @@ def _unread_overwrites(
     itself. They are put in a row, one chain of nodes leads to all behind a place in the row and one to all
     before it.
     """
-    none = np.empty(0, dtype=np.int64)
-    sources, targets, keys = [none], [none], [none]
+    parts = [(np.empty(0, dtype=np.int64),) * 3]
     # A key and a transaction as one number each, sorted and once.
     sides = [
         np.unique(key.astype(np.int64) * nodes + row)
@@ -159,10 +158,9 @@ def _unread_overwrites(
         else:
             source, target = _chained(inner, readers, writers)
             inner = max(inner, int(source.max()) + 1, int(target.max()) + 1)
-        sources.append(source)
-        targets.append(target)
-        keys.append(np.full(len(source), key))
-    return np.concatenate(sources), np.concatenate(targets), np.concatenate(keys)
+        parts.append((source, target, np.full(len(source), key)))
+    sources, targets, keys = map(np.concatenate, zip(*parts, strict=True))
+    return sources, targets, keys
 
 
 def _chained(nodes: int, readers: Ints, writers: Ints) -> tuple[Ints, Ints]:

@@ -187,7 +187,7 @@ def test_a_checker_that_crashes_is_unknown_and_the_others_are_judged(where, why)
 
 
 def test_a_check_without_the_facts_it_needs_is_no_pass():
-    found = check_all(chunk([acked(0)]), run_facts())
+    found = check_all(chunk([acked(0)]), run_facts(), LedgerFacts())
     assert "no checker asked for the fact" in found["closing"]
 
 
