@@ -1,4 +1,4 @@
-"""Naive twins of ``fencing``, ``availability`` and the classes of loss: the rules in obvious lines over rows.
+"""Naive twins of ``fencing`` and ``availability``: the rules in obvious lines over rows.
 
 They share no code with the checkers but the integer codes, and keep every row.
 """
@@ -12,11 +12,9 @@ from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Flag, FrameFlag, Holding, Kind, Message
 from tests.histories.rows import Row, boots, chain, has, ledgers_of, ok, operations, proven, rows, write_set
 from tests.histories.story import Fact
-from tests.histories.twins import fate, obliged_entries, was_put_back, was_released
-from tests.histories.twins_holdings import loss_class
+from tests.histories.twins import was_put_back, was_released
 
 Things = Counter[tuple[str, int, int]]
-OF_LINKS = ("cut", "hold", "slow", "isolate", "drop", "delay", "duplicate", "forge")
 
 
 # fencing
@@ -87,22 +85,6 @@ def lived(run: RunFacts, bookie: int, began_ns: int, ended_ns: int) -> bool:
         and ("exit" not in events or events["exit"]["earliest_ns"] > ended_ns)
         for events in boots(run, bookie).values()
     )
-
-
-# classes of loss
-
-
-def classes(history: list[Fact], run: RunFacts) -> Things:
-    """(class, ledger, entry) of every lost entry."""
-    things: Things = Counter()
-    for ledger in ledgers_of(history):
-        gone = any(row["ledger"] == ledger and row["state"] == 0 for row in rows(history, "ledgers"))
-        if was_released(history, ledger) or gone:
-            continue
-        for entry in obliged_entries(history, ledger):
-            if fate(history, ledger, entry) == "lost":
-                things[loss_class(history, run, ledger, entry), ledger, entry] += 1
-    return things
 
 
 # availability
