@@ -97,9 +97,8 @@ class Worker(Generic[Order, Answer]):
         self._work = work
         self._log = log
         self._results = results
-        self._process: subprocess.Popen[bytes] | None = None
-        self._orders: Connection[Order, None] | None = None
-        self._answers: Connection[None, Answer] | None = None
+        self._live: tuple[subprocess.Popen[bytes], Connection[Order, None], Connection[None, Answer]] | None
+        self._live = None
         self._answered = False
         self._closed = False
         self._starting = threading.Lock()
@@ -111,7 +110,7 @@ class Worker(Generic[Order, Answer]):
 
     @property
     def _runs(self) -> bool:
-        return self._process is not None and self._process.poll() is None
+        return self._live is not None and self._live[0].poll() is None
 
     def ask(self, order: Order, timeout_s: float | None) -> Answer:
         """The answer to an order, None for no time limit.
@@ -138,28 +137,28 @@ class Worker(Generic[Order, Answer]):
         """Ask it to shut down gracefully, permanently; returns at once."""
         with self._starting:
             self._closed = True
-        if self._orders is not None:
-            self._orders.close()
+        if self._live is not None:
+            self._live[1].close()
 
     def close(self) -> None:
         """Wait until it has ended; kill it when it does not."""
         self.end()
-        if self._process is None:
+        if self._live is None:
             return
+        process, _, answers = self._live
         try:
-            self._process.wait(_END_S)
+            process.wait(_END_S)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        if self._answers is not None:
-            self._answers.close()
+            process.kill()
+            process.wait()
+        answers.close()
 
     def _ready(self) -> tuple[subprocess.Popen[bytes], Connection[Order, None], Connection[None, Answer]]:
         with self._starting:
             if self._closed:
                 raise DiedError("the worker was asked to exit")
-            if self._process and self._orders and self._answers and self._runs:
-                return self._process, self._orders, self._answers
+            if self._live and self._runs:
+                return self._live
             self._answered = False
             taken, orders = Pipe(duplex=False)
             answers, given = Pipe(duplex=False)
@@ -173,16 +172,12 @@ class Worker(Generic[Order, Answer]):
                     env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
                     pass_fds=ends,
                 )
-            self._process, self._orders, self._answers = process, orders, answers
-            return process, orders, answers
+            self._live = process, orders, answers
+            return self._live
 
 
 class Recorders:
-    """Processes that record runs, ``parallel`` at a time; a context manager that ends them.
-
-    What they print is appended to ``log``, or goes to standard error for None; the runs are below
-    ``results``.
-    """
+    """Processes that record runs (:class:`Worker`), ``parallel`` at a time; leaving it ends them."""
 
     def __init__(self, log: Path | None, results: Path, parallel: int) -> None:
         self._all: list[Worker[RecordOrder, Recording] | Worker[str, Judging]] = []
@@ -219,10 +214,9 @@ class Recorders:
 
 
 class WorkerPool(Recorders):
-    """Runs experiments, ``parallel`` at a time: processes that record, and one process that judges.
+    """Runs experiments: processes that record, and one that judges; all log to ``worker.log`` in ``folder``.
 
-    What these print is appended to ``worker.log`` in ``folder``. Recording has ``run_s`` seconds, and so has
-    judging.
+    Recording has ``run_s`` seconds, and so has judging.
     """
 
     def __init__(self, folder: Path, results: Path, *, run_s: float, parallel: int = 1) -> None:

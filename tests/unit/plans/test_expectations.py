@@ -299,9 +299,8 @@ def lost(*rounds: int, ledger: str = "main") -> list[Found]:
     return [Found("durability", "lost", f"{ledger}.{number}") for number in rounds]
 
 
-def compared_rounds(stated: Sequence[Expectation], found: Sequence[Found], **more: Any) -> Any:
-    verdict = "anomaly" if found else "valid"
-    return compare({"m": stated}, found, verdict, mode="m", version="4.18.0", rounds=ROUNDS, **more)
+def compared_rounds(stated: Sequence[Expectation], found: Sequence[Found], **more: Any) -> Comparison:
+    return compared(stated, found, "anomaly" if found else "valid", rounds=ROUNDS, **more)
 
 
 def test_a_ledger_bears_its_round_only_where_there_are_several() -> None:
