@@ -114,19 +114,19 @@ class Campaign(Params):
     keep: Keep = Field(default_factory=Keep)
 
 
-def campaigns(root: Path = CAMPAIGNS) -> list[str]:
+def campaigns() -> list[str]:
     """The names of the campaigns in the repository, sorted."""
-    return sorted(path.stem for path in root.glob("*.yaml"))
+    return sorted(path.stem for path in CAMPAIGNS.glob("*.yaml"))
 
 
-def load_campaign(name_or_path: str, *, root: Path = CAMPAIGNS) -> Campaign:
+def load_campaign(name_or_path: str) -> Campaign:
     """A campaign by its name or from a YAML file; ``PlanError`` lists everything that is wrong with it."""
-    path = Path(name_or_path) if name_or_path.endswith((".yaml", ".yml")) else root / f"{name_or_path}.yaml"
+    own = name_or_path.endswith((".yaml", ".yml"))
+    path = Path(name_or_path) if own else CAMPAIGNS / f"{name_or_path}.yaml"
     if not path.is_file():
+        absent = unknown("campaign", name_or_path, campaigns())
         raise PlanError(
-            f"there is no campaign file {name_or_path}"
-            if path.suffix in name_or_path
-            else unknown("campaign", name_or_path, campaigns(root)),
+            f"there is no campaign file {name_or_path}" if own else absent,
             remedy="a campaign of your own is given by its path, ending in .yaml",
         )
     return modelled(parse_file(path, "campaign"), Campaign)

@@ -213,33 +213,25 @@ def _conclude(
     search: Search, found: Found, status: Status, ending: tuple[int, str], *, as_json: bool
 ) -> None:
     """Say what was exercised, as JSON with the exit code and its reason."""
-    if as_json:
-        print_json(_json(search, found, ending))
+    if not as_json:
+        for table in coverage_tables(found.coverage):
+            status.show(table)
         return
-    for table in coverage_tables(found.coverage):
-        status.show(table)
-
-
-def _json(search: Search, found: Found, ending: tuple[int, str]) -> dict[str, object]:
+    runs = [
+        {
+            "folder": str(one.path),
+            "verdict": one.verdict,
+            "headline": one.headline,
+            "kinds": sorted(one.kinds),
+            "known": sorted(one.known),
+            "took_s": round(one.took_s, 1),
+        }
+        for one in found.ended
+    ]
     code, reason = ending
-    return {
-        "exit": code,
-        "reason": reason,
-        "seed": search.first,
-        "runs": [
-            {
-                "folder": str(one.path),
-                "verdict": one.verdict,
-                "headline": one.headline,
-                "kinds": sorted(one.kinds),
-                "known": sorted(one.known),
-                "took_s": round(one.took_s, 1),
-            }
-            for one in found.ended
-        ],
-        "coverage": found.coverage.seen,
-        "left_out": left_out(search.profile, search.asked.offered),
-    }
+    head = {"exit": code, "reason": reason, "seed": search.first, "runs": runs}
+    without = left_out(search.profile, search.asked.offered)
+    print_json({**head, "coverage": found.coverage.seen, "left_out": without})
 
 
 def _code(found: Found) -> tuple[int, str]:

@@ -153,16 +153,10 @@ class _Contents:
         self.was: dict[str, str] = {}
 
     def chunks(self, member: Member) -> Iterable[bytes]:
-        if member.name in self.changed:
-            return [self.changed[member.name]]
-        if (
-            member.name not in self.was
-            and member.path.stat().st_size <= _TEXT_BYTES
-            and _is_text(member.path)
-        ):
+        small = member.path.stat().st_size <= _TEXT_BYTES
+        if member.name not in self.changed and small and _is_text(member.path):
             self._redact(member)
-            return self.chunks(member) if member.name in self.changed else [member.path.read_bytes()]
-        return _chunks(member.path)
+        return [self.changed[member.name]] if member.name in self.changed else _chunks(member.path)
 
     def _redact(self, member: Member) -> None:
         raw = member.path.read_bytes()

@@ -65,8 +65,13 @@ def recorded(
     """Each mode as its recording ends. Closing the iterator ends what is in progress."""
 
     def record(one: ModeRun) -> Recorded:
-        began_s = time.monotonic()
-        return Recorded(one, _ended_by(one, recorders), time.monotonic() - began_s)
+        began_s, ready = time.monotonic(), one.prepared
+        request = replace(ready.request, modes=(one.mode,), seed=ready.seed)
+        try:
+            error = recorders.record(RecordOrder(request, ready.plan, one.path)).error
+        except NoAnswerError as died:
+            error = died
+        return Recorded(one, error, time.monotonic() - began_s)
 
     return run_all(_modes(prepared), record, parallel=parallel, stop=recorders.stop, begins=begins)
 
@@ -77,16 +82,6 @@ def _modes(prepared: Iterable[Prepared]) -> Iterator[ModeRun]:
         point_latest(one.request.results, path)
         for mode in one.modes:
             yield ModeRun(number, one, mode, path)
-
-
-def _ended_by(one: ModeRun, recorders: Recorders) -> FencepostError | None:
-    """Return when a worker has recorded the mode."""
-    prepared = one.prepared
-    request = replace(prepared.request, modes=(one.mode,), seed=prepared.seed)
-    try:
-        return recorders.record(RecordOrder(request, prepared.plan, one.path)).error
-    except NoAnswerError as died:
-        return died
 
 
 def run_each(prepared: Sequence[Prepared], judge: Judge, narrator: Narrator, *, parallel: int) -> Results:

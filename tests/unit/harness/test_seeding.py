@@ -44,19 +44,22 @@ def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunSpec:
     return RunSpec(folder, MODES["protected"], clients=("writer",), changes=(DEFECT, "fence-ignored"))
 
 
-def options(spec: RunSpec, name: str) -> list[str]:
-    return agent_options(spec, JavaProgram("Main", "4.18.0", Path("/run") / name, 2, "role"))
-
-
-def test_only_the_processes_of_a_defect_load_the_agent(spec: RunSpec) -> None:
-    assert options(spec, "writer") == [f"-javaagent:/agent.jar={DEFECT},boot=2"]
-    assert options(spec, "b1") == ["-javaagent:/agent.jar=fence-ignored,boot=2"]
-    assert [options(spec, name) for name in ("observer", "zk1", "ar1", "admin")] == [[], [], [], []]
-
-
-def test_without_a_defect_no_process_loads_the_agent(spec: RunSpec) -> None:
-    plain = replace(spec, changes=())
-    assert [options(plain, name) for name in ("writer", "b1", "ar1")] == [[], [], []]
+@pytest.mark.parametrize(
+    ("changes", "loaded"),
+    [
+        ((), {}),
+        ((DEFECT, "fence-ignored"), {"writer": DEFECT, **dict.fromkeys(("b1", "b2"), "fence-ignored")}),
+        (("fence-ignored,process=b2,every=3",), {"b2": "fence-ignored,every=3"}),
+        (("none",), dict.fromkeys(("writer", "b1", "b2", "ar1"), "none")),
+    ],
+)
+def test_only_the_processes_of_a_defect_load_the_agent(
+    spec: RunSpec, changes: tuple[str, ...], loaded: dict[str, str]
+) -> None:
+    for name in ("writer", "b1", "b2", "ar1", "observer", "zk1", "admin"):
+        program = JavaProgram("Main", "4.18.0", Path("/run") / name, 2, "role")
+        orders = [f"-javaagent:/agent.jar={loaded[name]},boot=2"] if name in loaded else []
+        assert agent_options(replace(spec, changes=changes), program) == orders, name
 
 
 @pytest.mark.parametrize(
@@ -94,12 +97,6 @@ def test_defects_are_refused_on_other_backends_and_releases(spec: RunSpec) -> No
         require_seedable(figure(DEFECT), ["4.18.0", "4.14.7"], "local")
 
 
-def test_a_defect_of_one_process_leaves_the_others_as_released(spec: RunSpec) -> None:
-    one = replace(spec, changes=("fence-ignored,process=b2,every=3",))
-    assert options(one, "b2") == ["-javaagent:/agent.jar=fence-ignored,every=3,boot=2"]
-    assert [options(one, name) for name in ("b1", "b3", "writer")] == [[], [], []]
-
-
 @pytest.mark.parametrize(
     ("order", "reason"),
     [
@@ -114,10 +111,7 @@ def test_a_process_that_cannot_have_the_defect_is_refused(spec: RunSpec, order: 
         require_seedable(figure(order), ["4.18.0"], "local")
 
 
-def test_the_agent_alone_is_loaded_by_servers_and_clients_and_changes_no_release(spec: RunSpec) -> None:
-    alone = replace(spec, changes=("none",))
-    assert options(alone, "b1") == options(alone, "writer") == ["-javaagent:/agent.jar=none,boot=2"]
-    assert [options(alone, name) for name in ("observer", "zk1", "admin")] == [[], [], []]
+def test_the_agent_alone_changes_no_release(spec: RunSpec) -> None:
     require_seedable(figure("none"), ["4.14.7", "4.18.0"], "local")
     facts = {"versions": {"b1": "4.18.0"}, "bookies": ["b1"], "plan": {"cluster": {"seed_defects": ["none"]}}}
     assert releases_text(facts) == "4.18.0 with the agent, unchanged"
