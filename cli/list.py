@@ -98,9 +98,9 @@ def _workloads() -> Iterator[tuple[str, str]]:
 def _admin() -> Iterator[tuple[str, str]]:
     from protocol.shell import COMMANDS
 
-    down = {True: " (target, which must be down)", False: " (target)"}
     for name, command in sorted(COMMANDS.items()):
-        yield name, command.about + (down[command.needs == "down"] if command.targeted else "")
+        target = " (target, which must be down)" if command.needs_down else " (target)"
+        yield name, command.about + (target if command.targeted else "")
 
 
 def _modes() -> Iterator[tuple[str, str]]:

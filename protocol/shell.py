@@ -10,17 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 BOOKIE = "{bookie}"
 """Stands for the id of the command's target."""
-Needs = Literal["down", "nothing"]
 _STACK = r"^[\w.$]+(?:Exception|Error)\b"
 
 
 @dataclass(frozen=True, slots=True)
 class ShellCommand:
-    """One command. ``needs`` is what BookKeeper's documents ask of the target when it is given.
+    """One command; ``needs_down`` says that its target must be down, as BookKeeper's documents ask.
 
     ``local`` commands work on the target's own files, the others on the metadata store and the bookies.
     ``failure`` matches output that means failure, whatever the exit code is.
@@ -29,7 +27,7 @@ class ShellCommand:
     name: str
     about: str
     arguments: tuple[str, ...]
-    needs: Needs = "nothing"
+    needs_down: bool = False
     local: bool = False
     failure: str | None = None
 
@@ -55,25 +53,25 @@ COMMANDS: Mapping[str, ShellCommand] = {
             "decommission",
             "let autorecovery copy what a bookie that is down held, wait for that, delete its cookie",
             ("decommissionbookie", "-bookieid", BOOKIE),
-            needs="down",
+            needs_down=True,
         ),
         ShellCommand(
             "recover",
             "copy what a bookie that is down held to others, without autorecovery",
             ("recover", "-force", BOOKIE),
-            needs="down",
+            needs_down=True,
         ),
         ShellCommand(
             "recover_and_forget",
             "the same, and delete its cookie",
             ("recover", "-force", "-deleteCookie", BOOKIE),
-            needs="down",
+            needs_down=True,
         ),
         ShellCommand(
             "rebuild_index",
             "rebuild a bookie's index of entry locations from its entry logs",
             ("rebuild-db-ledger-locations-index",),
-            needs="down",
+            needs_down=True,
             local=True,
             failure=_STACK,  # RebuildDBLedgerLocationsIndexCommand prints what was thrown, and is done
         ),
@@ -81,7 +79,7 @@ COMMANDS: Mapping[str, ShellCommand] = {
             "rebuild_ledgers_index",
             "rebuild a bookie's index of ledgers from journal and entry logs (since 4.15)",
             ("rebuild-db-ledgers-index", "-v"),
-            needs="down",
+            needs_down=True,
             local=True,
         ),
         ShellCommand(

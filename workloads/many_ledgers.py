@@ -56,7 +56,6 @@ class _Share:
             return self._left >= 0
 
     def give_back(self) -> None:
-        """Give back a ledger that could not be created."""
         with self._lock:
             self._left = max(self._left, 0) + 1
 

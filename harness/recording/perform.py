@@ -147,7 +147,6 @@ def _run(step: StepSpec, stage: Stage) -> Done:
 
 
 def _waited(wanted: Condition, stage: Stage) -> Done:
-    """Wait until a named condition holds."""
     try:
         return Done(f"{wanted.condition}: {await_condition(stage, wanted)}")
     except NotReadyError as error:

@@ -58,7 +58,7 @@ def admin(stage: Stage, step: Admin) -> Done:
 
 
 def _down_where_it_must_be(stage: Stage, step: Admin, command: ShellCommand) -> None:
-    if command.needs != "down" or step.anyway or step.target is None:
+    if not command.needs_down or step.anyway or step.target is None:
         return
     state = stage.cluster.process(step.target).state
     if state is not ProcessState.DOWN:

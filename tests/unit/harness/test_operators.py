@@ -42,18 +42,9 @@ class Operated:
         self.ends_with: Exit | None = Exit("admin", 1, 0, None, 1)
         self.says = "done"
         self.given: list[tuple[str, str | None]] = []
-
-    def auditor(self) -> str:
-        return "ar1"
-
-    def under_replicated(self) -> list[int]:
-        return self.marks
-
-    def under_repair(self) -> list[int]:
-        return self.locks
-
-    def process(self, name: str) -> Any:
-        return self.bookies[name]
+        self.auditor = lambda: "ar1"
+        self.under_replicated, self.under_repair = lambda: self.marks, lambda: self.locks
+        self.process = self.bookies.__getitem__
 
     def log(self, name: str) -> Path:
         return self.folder / f"{name}.log"

@@ -198,11 +198,15 @@ def test_the_severest_kind_is_what_must_stay(shrinker: Callable[..., Shrinker]) 
     assert shrinking._kind(again, NEVER_QUIET) == NEVER_QUIET
 
 
+def scenario(one: Shrinker, *confirmed: type[Ended]) -> Plan:
+    """The scenario file, read, when runs that ended so have confirmed it."""
+    text = scenario_text(one, [kind(Path(), (), "", 0.0) for kind in confirmed])
+    return read(parse(text, "shrunk.yaml"), words(), modes=tuple(MODES))
+
+
 def test_the_scenario_states_what_always_showed(small: Shrinker) -> None:
-    confirmed = [Told(Path(), (), "", 0.0)] * 3
-    text = scenario_text(small, confirmed)
-    plan = read(parse(text, "shrunk.yaml"), words(), modes=tuple(MODES))
-    assert "failed in 3 of 3 runs" in " ".join(text.split())
+    plan = scenario(small, Told, Told, Told)
+    assert "failed in 3 of 3 runs" in plan.about
     assert plan.cluster.version == "4.18.0"
     (stated,) = plan.expect["unprotected"]
     assert (stated.says, plan.control[0].mode) == ("breaks", "unprotected")
@@ -213,12 +217,12 @@ def test_the_scenario_of_a_run_that_was_alone_runs_alone(shrinker: Callable[...,
     one.again = replace(one.again, plan=one.again.plan.model_copy(update={"alone": True}))
     reduced(one)
     assert one.plan(one.best).alone
-    assert "alone: true" in scenario_text(one, [])
+    assert scenario(one).alone
 
 
 def test_what_was_not_confirmed_states_what_the_run_showed(small: Shrinker) -> None:
     small.again = replace(small.again, kinds=frozenset({KIND, "closing/closed_below"}))
-    plan = read(parse(scenario_text(small, []), "s.yaml"), words(), modes=tuple(MODES))
+    plan = scenario(small)
     assert [entry.says for entry in plan.expect["unprotected"]] == ["defect", "defect"]
 
 
@@ -226,13 +230,10 @@ def test_a_plan_that_leaves_the_cluster_in_trouble_is_a_scenario_that_states_not
     small: Shrinker,
 ) -> None:
     small.kind, small.again = NEVER_QUIET, replace(small.again, kinds=frozenset({NEVER_QUIET}))
-    text = scenario_text(small, [])
-    plan = read(parse(text, "shrunk.yaml"), words(), modes=tuple(MODES))
-    assert "What is left shows quiet/never" in " ".join(text.split())
+    plan = scenario(small)
+    assert "What is left shows quiet/never" in plan.about
     assert [entry.says for entry in plan.expect["unprotected"]] == ["holds"]
 
 
 def test_the_scenario_of_what_shows_sometimes_says_so(small: Shrinker) -> None:
-    text = scenario_text(small, [Told(Path(), (), "", 0.0), Held(Path(), (), "", 0.0)])
-    plan = read(parse(text, "shrunk.yaml"), words(), modes=tuple(MODES))
-    assert [entry.says for entry in plan.expect["unprotected"]] == ["defect"]
+    assert [entry.says for entry in scenario(small, Told, Held).expect["unprotected"]] == ["defect"]
