@@ -28,7 +28,9 @@ def command(
 ) -> int:
     """Write report.html of RUN (a folder, a scenario, a bundle); without RUN index.html over all runs."""
     if trends:
-        _refuse(run, opens=opens, issue=issue)
+        for given, what in ((run, str(run)), (opens, "--open"), (issue, "--issue")):
+            if given:
+                raise click.UsageError(f"--trends summarises all stored runs; leave out {what}")
         return _print_trends(results, as_json=as_json, csv=csv)
     if as_json or csv is not None:
         raise click.UsageError(
@@ -37,20 +39,17 @@ def command(
     if issue:
         if opens:
             raise click.UsageError("--issue prints text and --open opens a page: give one of them")
-        click.echo(_issue_text(results, run or "latest"), nl=False)
+        from harness.bundles.reading import opened
+        from reports.issue import issue_markdown
+
+        with opened(results, run or "latest", tables=True) as found:
+            click.echo(issue_markdown(found, results), nl=False)
         return 0
     path = _write_report(results, run)
     click.echo(path)
     if opens:
         click.launch(str(path))
     return 0
-
-
-def _refuse(run: str | None, *, opens: bool, issue: bool) -> None:
-    """What has no meaning beside --trends: one run, and the pages made of runs."""
-    for given, what in ((run, str(run)), (opens, "--open"), (issue, "--issue")):
-        if given:
-            raise click.UsageError(f"--trends summarises all stored runs; leave out {what}")
 
 
 def _write_report(results: Path, run: str | None) -> Path:
@@ -71,15 +70,6 @@ def _write_report(results: Path, run: str | None) -> Path:
             f"there is no folder {results}", remedy="`fencepost run` makes it; --results names another folder"
         )
     return write_index(results)
-
-
-def _issue_text(results: Path, run: str) -> str:
-    """The run as Markdown for an issue; ``UsageError`` when there is no such run."""
-    from harness.bundles.reading import opened
-    from reports.issue import issue_markdown
-
-    with opened(results, run, tables=True) as found:
-        return issue_markdown(found, results)
 
 
 def _print_trends(results: Path, *, as_json: bool, csv: Path | None) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -133,7 +133,9 @@ def _search(search: Search, found: Found, runner: Runner, status: Status) -> Non
         for one, ended in runs:
             found.ended.append(ended)
             status.counts(found.text)
-            _cover(found.coverage, ended)
+            for mode in ended.modes:
+                with suppress(EvidenceError):  # nothing was recorded that could be read
+                    found.coverage.add(exercised(mode.folder))
             _tell(one.number, one.prepared, ended, status)
             errors = errors + 1 if ended.verdict == ERROR else 0
             if errors == _MOST_ERRORS:
@@ -152,14 +154,6 @@ def _plans(search: Search, found: Found, status: Status) -> Iterator[Prepared]:
         if enough or over or late:
             return
         yield search.prepare(number)
-
-
-def _cover(coverage: Coverage, ended: Ended) -> None:
-    for mode in ended.modes:
-        try:
-            coverage.add(exercised(mode.folder))
-        except EvidenceError:
-            continue  # Nothing was recorded that could be read: nothing was shown to be exercised.
 
 
 def _introduce(search: Search, status: Status) -> None:

@@ -108,7 +108,9 @@ def _controls(plan: Plan, runs: Runs, version: str | None) -> Iterator[Experimen
 
 
 def _written(campaign: Campaign, plans: Path, version: str | None) -> Iterator[Experiment]:
-    for name, seed, text in (*_of_matrix(campaign), *_drawn(campaign, version)):
+    shapes = cells(campaign.matrix) if campaign.matrix else ()
+    matrix = ((cell.name, 1, plan_text(plan_of(cell))) for cell in shapes)
+    for name, seed, text in (*matrix, *_drawn(campaign, version)):
         plans.mkdir(parents=True, exist_ok=True)
         file = plans / f"{name}.yaml"
         file.write_text(text, encoding="utf-8")
@@ -116,11 +118,6 @@ def _written(campaign: Campaign, plans: Path, version: str | None) -> Iterator[E
         release = version or plan.cluster.version or DEFAULT_VERSION
         for mode in plan.modes:
             yield Experiment(plan.name, mode, release, (), 1, seed, digest_of(plan), str(file))
-
-
-def _of_matrix(campaign: Campaign) -> Iterator[tuple[str, int, str]]:
-    for cell in cells(campaign.matrix) if campaign.matrix else ():
-        yield cell.name, 1, plan_text(plan_of(cell))
 
 
 def _drawn(campaign: Campaign, version: str | None) -> Iterator[tuple[str, int, str]]:

@@ -137,19 +137,12 @@ def _ended_since(
     """The ends of audits that began later, of each process in its order."""
     starts, ends = _AUDITS[audit]
     for name in repairs.autorecovery:
-        began: LogEvent | None = None
+        later = False
         for event in stage.boot_log(name):
-            if event.event == starts:
-                began = event
-            elif event.event == ends and _after(began, since_ns, since_ms):
+            if event.event == starts:  # 4.18 dates its lines in whole milliseconds of the wall clock
+                later = event.at_ns > since_ns if event.at_ns else event.wall_ms > since_ms
+            elif event.event == ends and later:
                 yield event
-
-
-def _after(began: LogEvent | None, since_ns: int, since_ms: int) -> bool:
-    """Whether an audit began later; 4.18 dates its lines in whole milliseconds of the wall clock."""
-    if began is None:
-        return False
-    return began.at_ns > since_ns if began.at_ns else began.wall_ms > since_ms
 
 
 def _repairs(stage: Stage) -> Cluster:
