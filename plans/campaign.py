@@ -9,13 +9,13 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from plans.grammar.names import AnyMode, Params
 from plans.load import scenarios
 from plans.matrix import Matrix
 from plans.reading.document import parse_file
-from plans.reading.mistakes import modelled
+from plans.reading.mistakes import checked, modelled
 from plans.reading.nearest import unknown
 from plans.versions import Version
 from protocol.errors import PlanError
@@ -24,17 +24,16 @@ CAMPAIGNS = Path(__file__).resolve().parent.parent / "campaigns"
 _PATTERN = "*?["
 
 
-def _scenario(value: str) -> str:
+def _assert_scenario(value: str) -> None:
     names = scenarios()
     if any(sign in value for sign in _PATTERN):
         if not any(fnmatchcase(name, value) for name in names):
             raise ValueError(f"`{value}` is no scenario's name; `fencepost list scenarios` has them all")
     elif value not in names:
         raise ValueError(unknown("scenario", value, names, listing="fencepost list scenarios"))
-    return value
 
 
-Scenario = Annotated[str, AfterValidator(_scenario)]
+Scenario = Annotated[str, checked(_assert_scenario)]
 Value = bool | int | float | str
 
 

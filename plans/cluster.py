@@ -10,10 +10,11 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from plans.defects import Cures, SeedDefects
 from plans.grammar.names import BookieName, Params, ServerName, bookie_names
+from plans.reading.mistakes import checked
 from plans.versions import Version
 from protocol.addresses import MAX_AUTORECOVERY, MAX_BOOKIES, NAME
 from protocol.quorums import Quorums
@@ -84,14 +85,13 @@ def of_index(place: str) -> bool:
     return place.startswith(INDEX)
 
 
-def _with_directories(settings: Settings) -> Settings:
+def _assert_directories(settings: Settings) -> None:
     ledger_directories(settings)
     journal_directories(settings)
     index_directories(settings)
-    return settings
 
 
-BookieSettings = Annotated[Settings, AfterValidator(_with_directories)]
+BookieSettings = Annotated[Settings, checked(_assert_directories)]
 """Settings of a bookie; ``ledgerDirectories``, ``indexDirectories`` and ``journalDirectories`` are names."""
 
 SHARED, OWN = "shared", "own"
@@ -140,15 +140,14 @@ def disk_names(journal: str) -> tuple[str, ...]:
     return ("ledgers", "journal") if journal == OWN else ("data",)
 
 
-def _rack(value: str) -> str:
+def _assert_rack(value: str) -> None:
     if not NAME.fullmatch(value):
         raise ValueError(
             f"`{value}` is no rack's name, such as `r1`: a lower-case letter, then letters or digits"
         )
-    return value
 
 
-Racks = dict[BookieName, Annotated[str, AfterValidator(_rack)]]
+Racks = dict[BookieName, Annotated[str, checked(_assert_rack)]]
 """Bookie -> its rack."""
 
 

@@ -13,6 +13,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
+from plans.reading.mistakes import checked
 from plans.reading.nearest import unknown
 
 FOLDER = Path(__file__).resolve().parent.parent / "agent/src/main/resources/fencepost/agent"
@@ -110,29 +111,23 @@ def _fits(kind: type[float], value: str) -> bool:
         return False
 
 
-def _assert_once(orders: tuple[str, ...]) -> tuple[str, ...]:
+def _assert_once(orders: tuple[str, ...]) -> None:
     names = [order.partition(",")[0] for order in orders]
     if len(set(names)) != len(names):
         raise ValueError(f"a defect or cure is named more than once: {', '.join(names)}")
     if NONE.name in names and len(names) > 1:
         raise ValueError(f"`{NONE.name}` excludes the others: {', '.join(names)}")
-    return orders
 
 
 def _of(what: str, known: Callable[[], Mapping[str, Defect]]) -> AfterValidator:
     """Refuses what is no order of one of ``known``."""
-
-    def check(text: str) -> str:
-        _ordered(text, what, known())
-        return text
-
-    return AfterValidator(check)
+    return checked(lambda text: _ordered(text, what, known()))
 
 
 SeedDefect = Annotated[str, _of("seeded defect", _orderable_defects)]
 """A defect's name, and after commas settings of its trigger: ``fence-ignored,every=3``."""
-SeedDefects = Annotated[tuple[SeedDefect, ...], AfterValidator(_assert_once)]
-Cures = Annotated[tuple[Annotated[str, _of("cure", cures)], ...], AfterValidator(_assert_once)]
+SeedDefects = Annotated[tuple[SeedDefect, ...], checked(_assert_once)]
+Cures = Annotated[tuple[Annotated[str, _of("cure", cures)], ...], checked(_assert_once)]
 """Cures' names, each after commas with settings of its trigger, as of a defect."""
 
 

@@ -11,7 +11,6 @@ from collections import Counter
 from typing import Annotated
 
 from pydantic import (
-    AfterValidator,
     BeforeValidator,
     Field,
     SerializerFunctionWrapHandler,
@@ -26,6 +25,7 @@ from plans.expected.expectations import Property, Stated
 from plans.grammar.names import RESERVED, LedgerName, LossyLedger, ModeName, Params
 from plans.grammar.sequence import Steps, dump
 from plans.reading.document import Tree
+from plans.reading.mistakes import checked
 from plans.versions import Version
 from protocol.addresses import MAX_CLIENTS, NAME, is_autorecovery, is_bookie
 
@@ -36,22 +36,20 @@ LONGEST_TITLE = 80
 _PLAN_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*")
 
 
-def _new_client(value: str) -> str:
+def _assert_new_client(value: str) -> None:
     if not NAME.fullmatch(value):
         raise ValueError(f"`{value}` is no client's name, such as `writer` or `w1` (up to 16 characters)")
     if value in RESERVED or is_bookie(value) or is_autorecovery(value):
         raise ValueError(f"`{value}` is a server's name and cannot be a client's")
-    return value
 
 
-def _plan_name(value: str) -> str:
+def _assert_plan_name(value: str) -> None:
     if not _PLAN_NAME.fullmatch(value):
         raise ValueError(f"`{value}` is no plan's name: lower-case words joined by `/`, as bp46/truncation")
-    return value
 
 
-NewClient = Annotated[str, AfterValidator(_new_client)]
-PlanName = Annotated[str, AfterValidator(_plan_name)]
+NewClient = Annotated[str, checked(_assert_new_client)]
+PlanName = Annotated[str, checked(_assert_plan_name)]
 
 
 class Source(Params):

@@ -11,7 +11,9 @@ import re
 from collections.abc import Callable
 from typing import Annotated
 
-from pydantic import AfterValidator, WithJsonSchema
+from pydantic import WithJsonSchema
+
+from plans.reading.mistakes import checked
 
 _VERSION = re.compile(r"(\d+(?:\.\d+){1,2})(?:-[A-Za-z0-9.]+)?")
 _COMPARISON = re.compile(r"\s*(<=|>=|==|<|>)\s*(\S+)\s*")
@@ -59,19 +61,7 @@ def _comparisons(versions: str) -> list[tuple[Callable[[_Parts, _Parts], bool], 
     return found
 
 
-def _checked_version(value: str) -> str:
-    parts(value)
-    return value
-
-
-def _checked_range(value: str) -> str:
-    _comparisons(value)
-    return value
-
-
-Version = Annotated[
-    str, AfterValidator(_checked_version), WithJsonSchema({"type": "string", "description": "4.18.0"})
-]
+Version = Annotated[str, checked(parts), WithJsonSchema({"type": "string", "description": "4.18.0"})]
 VersionRange = Annotated[
-    str, AfterValidator(_checked_range), WithJsonSchema({"type": "string", "description": ">=4.15,<4.18"})
+    str, checked(_comparisons), WithJsonSchema({"type": "string", "description": ">=4.15,<4.18"})
 ]

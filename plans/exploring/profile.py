@@ -16,7 +16,7 @@ from plans.cluster import quorums_of
 from plans.exploring.strokes import KINDS
 from plans.grammar.names import AnyMode, Params, Range
 from plans.reading.document import parse_file
-from plans.reading.mistakes import modelled
+from plans.reading.mistakes import checked, modelled
 from plans.reading.nearest import unknown
 from plans.versions import parts
 
@@ -27,23 +27,16 @@ LOADS = (NO_LOAD, "append", "recovery", "failover", "striped", "forced", "churn"
 MOST_ENSEMBLE = 6
 
 
-def _quorums(value: str) -> str:
+def _assert_quorums(value: str) -> None:
     ensemble = quorums_of(value).ensemble
     if ensemble > MOST_ENSEMBLE:
         raise ValueError(
             f"an ensemble of {ensemble} is more than the {MOST_ENSEMBLE} that one machine carries"
         )
-    return value
 
 
-def _release(value: str) -> str:
-    if value != THE_DEFAULT_RELEASE:
-        parts(value)
-    return value
-
-
-QuorumsText = Annotated[str, AfterValidator(_quorums)]
-Release = Annotated[str, AfterValidator(_release)]
+QuorumsText = Annotated[str, checked(_assert_quorums)]
+Release = Annotated[str, checked(lambda value: value == THE_DEFAULT_RELEASE or parts(value))]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Weights = dict[str, Annotated[float, Field(ge=0)]]
 
@@ -51,15 +44,14 @@ Weights = dict[str, Annotated[float, Field(ge=0)]]
 def _of(what: str, known: Collection[str]) -> AfterValidator:
     """Refuses weights of others than ``known``, and those by which none could be drawn."""
 
-    def check(value: Weights) -> Weights:
+    def check(value: Weights) -> None:
         for name in value:
             if name not in known:
                 raise ValueError(unknown(what, name, known))
         if not any(value.values()):
             raise ValueError(f"no {what} has a weight above 0, so none could be drawn")
-        return value
 
-    return AfterValidator(check)
+    return checked(check)
 
 
 class ClusterChoices(Params):

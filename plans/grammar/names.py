@@ -22,6 +22,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
+from plans.reading.mistakes import checked
 from plans.reading.nearest import unknown
 from protocol.addresses import ADMIN, NAME, OBSERVER, PROXY, ZOOKEEPER, bookie_name, is_bookie
 from protocol.modes import MODES
@@ -91,33 +92,30 @@ def bookie_names(bookies: int) -> tuple[str, ...]:
 def one_of(what: str, known: Collection[str]) -> AfterValidator:
     """Refuses every other value, with the nearest that is known."""
 
-    def check(value: str) -> str:
+    def check(value: str) -> None:
         if value not in known:
             raise ValueError(unknown(what, value, known))
-        return value
 
-    return AfterValidator(check)
+    return checked(check)
 
 
 def once(what: str) -> AfterValidator:
     """Refuses names of which one is given twice, with ``what`` they name."""
 
-    def check(value: tuple[str, ...]) -> tuple[str, ...]:
+    def check(value: tuple[str, ...]) -> None:
         if len(set(value)) < len(value):
             raise ValueError(f"a {what} is named twice: {', '.join(value)}")
-        return value
 
-    return AfterValidator(check)
+    return checked(check)
 
 
-def _range(value: tuple[float, float]) -> tuple[float, float]:
+def _assert_range(value: tuple[float, float]) -> None:
     low, high = value
     if not 0 < low <= high:
         raise ValueError(f"[{low:g}, {high:g}] must be [lowest, highest] with 0 < lowest <= highest")
-    return value
 
 
-Range = Annotated[tuple[float, float], AfterValidator(_range)]
+Range = Annotated[tuple[float, float], checked(_assert_range)]
 """The lowest and the highest of some numbers."""
 
 

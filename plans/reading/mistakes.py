@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
-from typing import TypeVar, get_args
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, TypeVar, get_args
 
-from pydantic import BaseModel, BeforeValidator, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationError
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from plans.reading.document import KEY, Document, Path
@@ -89,6 +89,16 @@ def one_named(
         others = f" (beside {', '.join(beside)})" if beside else ""
         raise ValueError(f"{a} {what} has exactly one name{others}; given: {listed}")
     return names[0], value[names[0]]
+
+
+def checked(check: Callable[[Any], object]) -> AfterValidator:
+    """A validator that refuses what ``check`` raises ``ValueError`` for, and changes nothing."""
+
+    def kept(value: object) -> object:
+        check(value)
+        return value
+
+    return AfterValidator(kept)
 
 
 def listed(otherwise: str) -> BeforeValidator:
