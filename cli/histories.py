@@ -5,8 +5,6 @@ No cluster and no run folder: a file in, a judgement on standard output, an exit
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -19,6 +17,7 @@ from checkers.log.models import MODELS, STRONGEST
 from evidence.exchange.jepsen import read_jepsen
 from evidence.exchange.operations import read_operations
 from evidence.findings import Judgement, Verdict
+from harness.narrator import print_json
 from protocol.errors import UsageError
 from protocol.exit_codes import ExitCode
 from protocol.wording import counted
@@ -37,8 +36,7 @@ def check_history(path: Path, *, model: str | None, quiet: bool, as_json: bool) 
     judgement = _judged(path, against)
     code = _CODES.get(judgement.verdict, ExitCode.UNKNOWN)
     if as_json:
-        json.dump({"exit": code, "model": against, **asdict(judgement)}, sys.stdout, indent=1)
-        print()
+        print_json({"exit": code, "model": against, **asdict(judgement)})
         return code
     if not quiet:
         for line in _lines(path, judgement):

@@ -6,11 +6,12 @@ never with NO_COLOR.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
@@ -75,3 +76,9 @@ class Narrator:
             self._log.write(text + "\n")
         except OSError:
             self._log = None
+
+
+def print_json(tree: Mapping[str, object]) -> None:
+    """Print one document instead of lines."""
+    json.dump(tree, sys.stdout, indent=1)
+    print()

@@ -11,6 +11,7 @@ from itertools import count
 from pathlib import Path
 
 from evidence.findings import Verdict
+from harness.narrator import print_json
 from harness.preparing import Prepared, prepared
 from harness.request import RunRequest
 from harness.vocabulary import offered_faults, words
@@ -28,7 +29,7 @@ from protocol.modes import MODES
 from protocol.wording import counted
 from search.coverage import Coverage, coverage_tables, exercised
 from search.running import ERROR, Ended, Runner, running
-from search.status import Status, duration, print_json
+from search.status import Status, duration
 
 _SEED_LIMIT = 2**31
 _MOST_ERRORS = 3

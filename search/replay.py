@@ -12,6 +12,7 @@ from evidence.folder import DEFAULT_BACKEND, FoundRun, RunFolder
 from evidence.recorders import read_lines
 from evidence.shapes import Conf
 from harness.bundles.reading import is_bundle, opened
+from harness.narrator import print_json
 from harness.preparing import Prepared, prepared
 from harness.request import RunRequest
 from harness.vocabulary import words
@@ -24,7 +25,7 @@ from protocol.wording import counted
 from reports.seeded import announced
 from reports.series import CONFIDENCE, interval, percent
 from search.running import ERROR, Ended, running, stored_kinds, stored_ledgers
-from search.status import Status, duration, print_json
+from search.status import Status, duration
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from checkers.judging.verdict import severity
 from evidence.folder import remove_run
+from harness.narrator import print_json
 from harness.vocabulary import words
 from plans.grammar.rounds import every
 from plans.load import load_tree
@@ -32,7 +33,7 @@ from reports.seeded import announced
 from search.replay import Again, find_again, rate
 from search.running import ERROR, NEVER_QUIET, Ended, Runner, running
 from search.sequential import SequentialTest, sequential_test
-from search.status import Status, duration, print_json
+from search.status import Status, duration
 
 _FIRST_TRIES = 5
 """Most repetitions of the run itself to learn how often it fails; two failures are enough."""

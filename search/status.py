@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
@@ -115,9 +113,3 @@ def duration(seconds: float | None) -> str:
         return f"{seconds:.0f} s"
     minutes = round(seconds / _MINUTE_S)
     return f"{minutes} min" if minutes < 2 * _MINUTE_S else f"{minutes // 60} h {minutes % 60} min"
-
-
-def print_json(tree: Mapping[str, object]) -> None:
-    """Print one document instead of a search's text."""
-    json.dump(tree, sys.stdout, indent=1)
-    print()

@@ -5,8 +5,6 @@ One Spark session serves them all. The last line says which exit code, and why.
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
@@ -16,7 +14,7 @@ from evidence.folder import FoundRun, modes_of
 from harness.bundles.reading import is_bundle, opened
 from harness.experiments.parallel import run_each
 from harness.judging import Judge, judging
-from harness.narrator import Narrator
+from harness.narrator import Narrator, print_json
 from harness.preparing import Prepared, prepare
 from harness.request import RunRequest
 from harness.run import judge_again
@@ -149,8 +147,7 @@ def _report(
         return
     code, reason = ending
     runs, series = [_tree(result) for result in results], [_counts(tally) for tally in counted]
-    json.dump({"exit": code, "reason": reason, "runs": runs, "series": series}, sys.stdout, indent=1)
-    print()
+    print_json({"exit": code, "reason": reason, "runs": runs, "series": series})
 
 
 def _tree(result: RunResult) -> dict[str, object]:
