@@ -7,16 +7,16 @@ filled is counted, and another is begun.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from queue import SimpleQueue
 
 from pydantic import Field
 
 from plans.grammar.names import Clients
 from plans.grammar.steps import LedgerShape
 from workloads.member import RETRY_S, Member
-from workloads.registry import Crew, Job, Workload, register
+from workloads.registry import Crew, Job, Workload, next_in, register
 
 
 @register
@@ -37,37 +37,23 @@ class ManyLedgers(LedgerShape, Workload):
 
     def jobs(self, crew: Crew) -> Sequence[Job]:
         """Each job creates its share; the last one ends the load."""
-        share = _Share(self.ledgers)
+        left = SimpleQueue[int]()
+        for number in range(self.ledgers):
+            left.put(number)
         names = [name for name in self.writers for _ in range(self.at_once)]
-        return [_Maker(self, crew, name, share).run for name in names]
-
-
-class _Share:
-    """The number of ledgers still to be created; failed ones are given back."""
-
-    def __init__(self, number: int) -> None:
-        self._left = number
-        self._lock = threading.Lock()
-
-    def take(self) -> bool:
-        """Take one ledger to create; False when none is left."""
-        with self._lock:
-            self._left -= 1
-            return self._left >= 0
-
-    def give_back(self) -> None:
-        with self._lock:
-            self._left = max(self._left, 0) + 1
+        return [_Maker(self, crew, name, left).run for name in names]
 
 
 @dataclass(eq=False)
 class _Maker(Member[ManyLedgers]):
     """Creates ledgers on a client, one after the other, until there are enough."""
 
-    share: _Share
+    left: SimpleQueue[int]
+    """Those still to be created; a failed one is put back."""
 
     def step(self) -> None:
-        if not self.share.take():
+        number = next_in(self.left)
+        if number is None:
             self.finished = True
             return
         made = False
@@ -75,7 +61,7 @@ class _Maker(Member[ManyLedgers]):
             made = self._make()
         finally:
             if not made:
-                self.share.give_back()
+                self.left.put(number)
         if not made:
             self.crew.stop.wait(RETRY_S)
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from queue import SimpleQueue
 
 from pydantic import Field
 
 from plans.grammar.names import Clients
 from protocol.metadata import LedgerState
 from workloads.member import Member
-from workloads.registry import Crew, Inbox, Job, Rolled, Workload, next_in, register
+from workloads.registry import Crew, Job, Workload, next_in, register
 
 
 @register
@@ -30,9 +31,9 @@ class RecoverAll(Workload):
 
     def jobs(self, crew: Crew) -> Sequence[Job]:
         """Each job takes from the remaining ledgers; the last one ends the load."""
-        waiting = Inbox()
+        waiting = SimpleQueue[int]()
         for ledger in reversed(crew.cluster.metadata.ledgers()):
-            waiting.put(Rolled(ledger, ""))
+            waiting.put(ledger)
         names = [name for name in self.recoverers for _ in range(self.at_once)]
         return [_Recoverer(self, crew, name, waiting).run for name in names]
 
@@ -41,19 +42,19 @@ class RecoverAll(Workload):
 class _Recoverer(Member[RecoverAll]):
     """Tries one ledger after the other until none is left."""
 
-    waiting: Inbox
+    waiting: SimpleQueue[int]
 
     def step(self) -> None:
-        rolled = next_in(self.waiting)
-        if rolled is None:
+        ledger = next_in(self.waiting)
+        if ledger is None:
             self.finished = True
             return
-        found = self.crew.cluster.metadata.ledger(rolled.ledger)
+        found = self.crew.cluster.metadata.ledger(ledger)
         if found is None or found[0].state is LedgerState.CLOSED:
             self.crew.totals.add(closed_already=1)
             return
         handle = self.new_handle()
-        opened = self.asker.open(handle, rolled.ledger, recovery=True)
+        opened = self.asker.open(handle, ledger, recovery=True)
         if opened.ok:
             self.crew.totals.add(recovered=1)
             self.asker.release(handle)

@@ -41,6 +41,7 @@ class Workload(Params, ABC):
 
 WORKLOADS: dict[str, type[Workload]] = {}
 AnyWorkload = TypeVar("AnyWorkload", bound=Workload)
+T = TypeVar("T")
 
 
 def register(workload: type[AnyWorkload]) -> type[AnyWorkload]:
@@ -64,8 +65,8 @@ Inbox = SimpleQueue[Rolled]
 """Ledgers that wait to be processed by one member."""
 
 
-def next_in(inbox: Inbox, timeout_s: float = 0.0) -> Rolled | None:
-    """The next ledger of an inbox, or None when none comes in time."""
+def next_in(inbox: SimpleQueue[T], timeout_s: float = 0.0) -> T | None:
+    """The next one of an inbox, or None when none comes in time."""
     try:
         return inbox.get(timeout=timeout_s) if timeout_s else inbox.get_nowait()
     except Empty:

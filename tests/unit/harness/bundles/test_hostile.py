@@ -40,22 +40,12 @@ def link(made: zipfile.ZipFile) -> None:
     made.writestr(info, "/etc/passwd")
 
 
-def twice(made: zipfile.ZipFile) -> None:
-    made.writestr("protected/run.json", "{}")
-    made.writestr("protected/RUN.json", "{}")
+def named(*names: str, method: int = zipfile.ZIP_DEFLATED) -> Write:
+    def write(made: zipfile.ZipFile) -> None:
+        for name in names:
+            made.writestr(name, "x", method)
 
-
-def file_and_folder(made: zipfile.ZipFile) -> None:
-    made.writestr("protected/raw", "{}")
-    made.writestr("protected/raw/a", "{}")
-
-
-def other_method(made: zipfile.ZipFile) -> None:
-    made.writestr("protected/raw/a", "x", zipfile.ZIP_LZMA)
-
-
-def named(name: str) -> Write:
-    return lambda made: made.writestr(name, "x")
+    return write
 
 
 def refusal(path: Path) -> str:
@@ -76,9 +66,9 @@ def refusal(path: Path) -> str:
         (named("a//x"), "leads elsewhere"),
         (named("a/\x1b[2J"), "leads elsewhere"),
         (link, "'protected/raw/link' is a link"),
-        (twice, "'protected/RUN.json' is there twice"),
-        (file_and_folder, "is a file and a folder"),
-        (other_method, "is compressed by method 14"),
+        (named("protected/run.json", "protected/RUN.json"), "'protected/RUN.json' is there twice"),
+        (named("protected/raw", "protected/raw/a"), "is a file and a folder"),
+        (named("protected/raw/a", method=zipfile.ZIP_LZMA), "is compressed by method 14"),
     ],
 )
 def test_a_hostile_member_is_refused_by_name(tmp_path: Path, write: Write, why: str) -> None:
