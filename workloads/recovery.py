@@ -12,6 +12,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from queue import SimpleQueue
 from random import Random
 
 from pydantic import Field
@@ -19,7 +20,7 @@ from pydantic import Field
 from plans.grammar.names import Clients
 from plans.grammar.steps import LedgerShape
 from workloads.member import RETRY_S, Member
-from workloads.registry import Crew, Job, Workload, register
+from workloads.registry import Crew, Job, Workload, next_in, register
 
 _WITHOUT_END = 2**62
 _A_MOMENT_S = 1.0
@@ -70,34 +71,27 @@ class Contests:
     """The ledgers to be recovered, in the same order for every recoverer; thread-safe."""
 
     def __init__(self, crew: Crew, recoverers: tuple[str, ...]) -> None:
+        self.inboxes = {name: SimpleQueue[Contest]() for name in recoverers}
         self._crew = crew
-        self._recoverers = recoverers
-        self._changed = threading.Condition()
-        self._contests: list[Contest] = []
+        self._lock = threading.Lock()
 
     def begin(self, ledger: int) -> Contest:
         """Announce a ledger to every recoverer."""
-        contest = Contest(ledger, threading.Barrier(len(self._recoverers)))
-        with self._changed:
-            self._contests.append(contest)
-            self._changed.notify_all()
+        contest = Contest(ledger, threading.Barrier(len(self.inboxes)))
+        with self._lock:
+            for inbox in self.inboxes.values():
+                inbox.put(contest)
         return contest
-
-    def at(self, place: int) -> Contest | None:
-        """The contest of that number, or None when it does not begin within a moment."""
-        with self._changed:
-            self._changed.wait_for(lambda: len(self._contests) > place, _CONTEST_LOOK_S)
-            return self._contests[place] if len(self._contests) > place else None
 
     def ended(self, contest: Contest, recoverer: str, last_entry: int) -> None:
         """Record a successful recovery; the last recovery of a contest decides whether all agree.
 
         A recoverer that dies before it continues recovers its ledger again: only another result counts.
         """
-        with self._changed:
+        with self._lock:
             before = contest.ends.get(recoverer)
             contest.ends[recoverer] = last_entry
-            if before == last_entry or len(contest.ends) < len(self._recoverers):
+            if before == last_entry or len(contest.ends) < len(self.inboxes):
                 return
         agreed = len(set(contest.ends.values())) == 1
         self._crew.totals.add(agreed=int(agreed), disagreed=int(not agreed))
@@ -112,10 +106,10 @@ class _Recoverer(Member[RecoveryLoad]):
     """A client that recovers one ledger after the other, each until it succeeds."""
 
     contests: Contests
-    _place: int = 0
+    _contest: Contest | None = None
 
     def step(self) -> None:
-        contest = self.contests.at(self._place)
+        self._contest = contest = self._contest or next_in(self.contests.inboxes[self.name], _CONTEST_LOOK_S)
         if contest is None:
             return
         with suppress(threading.BrokenBarrierError):
@@ -123,7 +117,7 @@ class _Recoverer(Member[RecoveryLoad]):
         while not self._recovers(contest):
             if self.crew.stop.wait(RETRY_S):
                 return
-        self._place += 1
+        self._contest = None
 
     def _recovers(self, contest: Contest) -> bool:
         last_entry = self.recover(contest.ledger).last_entry
