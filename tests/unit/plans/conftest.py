@@ -50,12 +50,6 @@ def words() -> Vocabulary:
     return replace(every(), faults=FAULTS, workloads=WORKLOADS)
 
 
-@pytest.fixture(scope="session")
-def head() -> str:
-    """A good plan up to its steps."""
-    return HEAD
-
-
 @pytest.fixture
 def load_text(tmp_path: Path, words: Vocabulary) -> Callable[..., Plan]:
     """Loads a plan from its whole text, with settings for its parameters."""

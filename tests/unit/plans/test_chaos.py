@@ -13,6 +13,7 @@ from plans.grammar.sequence import StepSpec, Together, dump
 from plans.models import Plan
 from plans.resolve import ResolvedPlan, resolve
 from protocol.errors import PlanError
+from tests.unit.plans.small import HEAD
 
 seeds = st.integers(0, 2**63 - 1)
 any_time = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
@@ -204,11 +205,11 @@ def test_a_second_chaos_draws_from_its_own_stream(load_steps: Callable[..., Plan
         ("entries: 10", "needs entries 11, its limit is 10"),
     ],
 )
-def test_limits_are_checked(load_text: Callable[..., Plan], head: str, limits: str, said: str) -> None:
+def test_limits_are_checked(load_text: Callable[..., Plan], limits: str, said: str) -> None:
     steps = KILLS + (
         "- create: {client: writer, ledger: main}\n- append: {client: writer, ledger: main, entries: 11}\n"
     )
-    plan = load_text(f"limits: {{{limits}}}\n{head}{steps}")
+    plan = load_text(f"limits: {{{limits}}}\n{HEAD}{steps}")
     with pytest.raises(PlanError, match=said):
         resolve(plan, 5, "protected")
 
@@ -229,11 +230,11 @@ IDLE = "wait_for: {condition: elapsed, for_s: 600}"
     ],
 )
 def test_a_plan_needs_the_time_of_all_that_is_not_done_at_once(
-    load_text: Callable[..., Plan], head: str, steps: str, needed_s: int
+    load_text: Callable[..., Plan], steps: str, needed_s: int
 ) -> None:
-    enough = load_text(f"limits: {{run_s: {needed_s}}}\n{head}{steps}")
+    enough = load_text(f"limits: {{run_s: {needed_s}}}\n{HEAD}{steps}")
     resolve(enough, 5, "protected")
-    short = load_text(f"limits: {{run_s: {needed_s - 1}}}\n{head}{steps}")
+    short = load_text(f"limits: {{run_s: {needed_s - 1}}}\n{HEAD}{steps}")
     with pytest.raises(PlanError, match=f"needs run_s {needed_s}, its limit is {needed_s - 1}"):
         resolve(short, 5, "protected")
 
@@ -244,9 +245,9 @@ def test_a_seed_out_of_range(load_steps: Callable[..., Plan], seed: int) -> None
         resolve(load_steps(KILLS), seed, "protected")
 
 
-def test_a_link_between_bookies_needs_two_of_them(load_text: Callable[..., Plan], head: str) -> None:
+def test_a_link_between_bookies_needs_two_of_them(load_text: Callable[..., Plan]) -> None:
     plan = load_text(
-        f"cluster: {{bookies: 1}}\n{head}"
+        f"cluster: {{bookies: 1}}\n{HEAD}"
         "- chaos: {for_s: 9, every_s: [1, 1], restart_after_s: [1, 1],\n"
         "          faults: [{slow: {from: any-bookie, to: any-bookie}}]}\n"
     )

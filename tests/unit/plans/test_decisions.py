@@ -13,6 +13,7 @@ from plans.expected.comparison import Comparison, compare
 from plans.expected.decisions import Decision, decided
 from plans.expected.expectations import Breaks, Decides, Holds, Measures
 from plans.models import Plan
+from tests.unit.plans.small import HEAD
 
 CLOSED = Decision("recover", "recoverer", "fig9", 1, 100, "ok", 10)
 REFUSED = Decision("recover", "recoverer", "fig9", 1, 100, "unknown", None, "NotEnoughBookies", -6)
@@ -164,9 +165,9 @@ STEPS = """\
 """
 
 
-def test_a_plan_may_state_decisions_beside_holds(load_text: Callable[..., Plan], head: str) -> None:
+def test_a_plan_may_state_decisions_beside_holds(load_text: Callable[..., Plan]) -> None:
     stated = "{decides: {ledger: main, outcome: unknown, error: -6, document: as told}}"
-    plan = load_text(head.replace("[holds]", f"[holds, {stated}]") + STEPS)
+    plan = load_text(HEAD.replace("[holds]", f"[holds, {stated}]") + STEPS)
     (_, entry) = plan.expect["protected"]
     assert isinstance(entry, Decides)
     assert entry.error == "-6"
@@ -189,9 +190,9 @@ def test_a_plan_may_state_decisions_beside_holds(load_text: Callable[..., Plan],
     ],
 )
 def test_a_decision_that_cannot_be_is_refused(
-    complaint: Callable[[str], str], head: str, stated: str, said: str
+    complaint: Callable[[str], str], stated: str, said: str
 ) -> None:
-    text = head.replace("[holds]", f"[{{decides: {{{stated}, document: d}}}}]") + STEPS
+    text = HEAD.replace("[holds]", f"[{{decides: {{{stated}, document: d}}}}]") + STEPS
     assert said in complaint(text)
 
 

@@ -8,6 +8,7 @@ from plans.executed import begins, executed
 from plans.grammar.sequence import Step, StepSpec, Together
 from plans.models import Plan
 from plans.resolve import resolve
+from tests.unit.plans.small import HEAD
 
 S = 1_000_000_000
 STEPS = """\
@@ -47,11 +48,9 @@ def test_each_step_begins_when_it_began(load_steps: Callable[[str], Plan]) -> No
     assert (only(kill).at_s, only(start).at_s) == (1, 5.25)
 
 
-def test_what_a_slow_machine_took_longer_for_may_be_repeated(
-    load_text: Callable[[str], Plan], head: str
-) -> None:
+def test_what_a_slow_machine_took_longer_for_may_be_repeated(load_text: Callable[[str], Plan]) -> None:
     idle = "- wait_for: {condition: elapsed, for_s: 5}\n"
-    plan = load_text(f"limits: {{run_s: 10}}\n{head}{idle}{idle}")
+    plan = load_text(f"limits: {{run_s: 10}}\n{HEAD}{idle}{idle}")
     late = executed(plan, begins([record([0], 0, 0), record([1], 7 * S, 0)]))
     assert only(resolve(late, 1, "protected").plan.steps[1]).at_s == 7
     assert executed(plan, {}) == plan

@@ -15,6 +15,7 @@ from plans.load import load_tree
 from plans.models import Plan, plan_tree
 from plans.resolve import resolve, with_rounds
 from protocol.errors import PlanError
+from tests.unit.plans.small import HEAD
 
 HOLDS = Holds()
 LOST = Found("durability", "lost", "main", "undetermined")
@@ -360,8 +361,8 @@ def test_rounds_are_kept_with_the_run(load_steps: Callable[..., Plan], words: An
     assert kept.rounds == 20
 
 
-def test_all_rounds_together_stay_within_the_limits(load_text: Callable[..., Plan], head: str) -> None:
-    plan = load_text(f"limits: {{entries: 150}}\n{head}{STEPS}")
+def test_all_rounds_together_stay_within_the_limits(load_text: Callable[..., Plan]) -> None:
+    plan = load_text(f"limits: {{entries: 150}}\n{HEAD}{STEPS}")
     assert resolve(plan, 1, "protected").plan.rounds == 1
     with pytest.raises(PlanError, match="needs entries 200, its limit is 150"):
         resolve(with_rounds(plan, 2), 1, "protected")
@@ -380,16 +381,16 @@ def test_all_rounds_together_stay_within_the_limits(load_text: Callable[..., Pla
     ],
 )
 def test_what_outlasts_a_round_is_refused(
-    load_steps: Callable[..., Plan], complaint: Callable[[str], str], head: str, step: str, why: str
+    load_steps: Callable[..., Plan], complaint: Callable[[str], str], step: str, why: str
 ) -> None:
     steps = f"{STEPS}- together:\n    - - {step}\n"
     plan = load_steps(steps)
     assert with_rounds(plan, 1).rounds == 1
     with pytest.raises(PlanError, match=f"2 rounds: .*{why}"):
         with_rounds(plan, 2)
-    assert "plan.yaml:1:9: a plan with 2 rounds cannot" in complaint(f"rounds: 2\n{head}{steps}")
+    assert "plan.yaml:1:9: a plan with 2 rounds cannot" in complaint(f"rounds: 2\n{HEAD}{steps}")
     assert "plan.yaml:1:18: a plan with 20 rounds cannot" in complaint(
-        f"series: {{rounds: 20}}\n{head}{steps}"
+        f"series: {{rounds: 20}}\n{HEAD}{steps}"
     )
 
 

@@ -16,6 +16,7 @@ from plans.models import Plan, plan_tree
 from plans.reading.document import everything, parse_file
 from plans.resolve import from_json, resolve
 from protocol.errors import PlanError
+from tests.unit.plans.small import HEAD
 
 VARIED = """\
 vary: {for_s: 60, quick: false, release: "4.18.0", rate: 1.5}
@@ -28,8 +29,8 @@ STEPS = """\
 
 
 @pytest.fixture
-def load_varied(load_text: Callable[..., Plan], head: str) -> Callable[..., Plan]:
-    return lambda **settings: load_text(VARIED + head + STEPS, **settings)
+def load_varied(load_text: Callable[..., Plan]) -> Callable[..., Plan]:
+    return lambda **settings: load_text(VARIED + HEAD + STEPS, **settings)
 
 
 def values(plan: Plan) -> list[Any]:
@@ -84,8 +85,8 @@ CHOSEN = """\
 
 
 @pytest.fixture
-def load_chosen(load_text: Callable[..., Plan], head: str) -> Callable[..., Plan]:
-    return lambda steps=CHOSEN, **settings: load_text(CHOICE + head + steps, **settings)
+def load_chosen(load_text: Callable[..., Plan]) -> Callable[..., Plan]:
+    return lambda steps=CHOSEN, **settings: load_text(CHOICE + HEAD + steps, **settings)
 
 
 def names(plan: Plan) -> list[str]:
@@ -160,10 +161,10 @@ LOST = {"disk": "all", "level": "power"}
 
 
 @pytest.fixture
-def load_lossy(tmp_path: Path, head: str) -> Callable[..., Plan]:
+def load_lossy(tmp_path: Path) -> Callable[..., Plan]:
     def load_it(steps: str = KILLS, **settings: object) -> Plan:
         path = tmp_path / "plan.yaml"
-        path.write_text(LOSS + head + steps, encoding="utf-8")
+        path.write_text(LOSS + HEAD + steps, encoding="utf-8")
         return load(path, words(), settings=settings)
 
     return load_it
