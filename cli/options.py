@@ -24,8 +24,6 @@ class _Duration(click.ParamType[float]):
     name = "duration"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        if isinstance(value, int | float):
-            return float(value)
         matched = _DURATION.fullmatch(str(value))
         seconds = float(matched[1]) * _UNITS[matched[2]] if matched else 0.0
         if seconds <= 0:

@@ -25,13 +25,10 @@ from reports.seeded import seeded_lines
 from reports.text import mode_title, summary_markdown, verdict_lines
 
 
-def run(prepared: Prepared, judge: Judge, narrator: Narrator, *, path: Path | None = None) -> RunResult:
-    """Run one request: each mode has its own cluster, folder and verdict.
-
-    ``path`` is the run's folder where the caller has made it; it also has what an error left there.
-    """
+def run(prepared: Prepared, judge: Judge, narrator: Narrator) -> RunResult:
+    """Run one request: each mode has its own cluster, folder and verdict."""
     plan, results = prepared.plan, prepared.request.results
-    path = path or new_run(results, plan.name, prepared.seed)
+    path = new_run(results, plan.name, prepared.seed)
     point_latest(results, path)
     narrator.lines(introduction(prepared, path))
     modes = []

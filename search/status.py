@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
 
 from rich.console import Console, RenderableType
 from rich.live import Live
@@ -24,11 +23,9 @@ _TAIL_BYTES = 1000
 class Status:
     """Lines and live lines; ``quiet`` keeps all but :meth:`last` back."""
 
-    def __init__(self, stream: TextIO | None = None, *, quiet: bool = False) -> None:
-        console = Console(file=stream, highlight=False, soft_wrap=True)
-        self._console = (
-            console if console.is_terminal else Console(file=stream, highlight=False, width=_WIDTH)
-        )
+    def __init__(self, *, quiet: bool = False) -> None:
+        console = Console(highlight=False, soft_wrap=True)
+        self._console = console if console.is_terminal else Console(highlight=False, width=_WIDTH)
         self._quiet = quiet
         self._counts = ""
         self._began = time.monotonic()
@@ -105,10 +102,8 @@ def _doing(log: Path) -> str:
     return last.partition(" s  ")[2] or last.strip()
 
 
-def duration(seconds: float | None) -> str:
+def duration(seconds: float) -> str:
     """``45 s``, ``5 min``, ``1 h 30 min``."""
-    if seconds is None:
-        return "no time"
     if seconds < 2 * _MINUTE_S:
         return f"{seconds:.0f} s"
     minutes = round(seconds / _MINUTE_S)

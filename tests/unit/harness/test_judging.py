@@ -98,7 +98,7 @@ def test_only_what_was_recorded_is_offered_to_be_judged(
     ready = Prepared(RunRequest(scenario=plan.name, results=tmp_path), plan, 7, ("protected",), "4.18.0")
     judge: Any = Judging()
     with pytest.raises(ServerError):
-        run(ready, judge, Narrator(), path=tmp_path / "run")
+        run(ready, judge, Narrator())
     assert ("what was recorded can be judged" in capsys.readouterr().out) == recorded
 
 
@@ -117,8 +117,8 @@ def test_a_run_is_at_work_from_its_recording_to_its_report(
 
     monkeypatch.setattr(spine, "record", recorded)
     judge: Any = Judging(*folders)
-    request = RunRequest(scenario=plan.name, results=tmp_path)
-    run(Prepared(request, plan, 7, modes, "4.18.0"), judge, QUIET, path=tmp_path / "run")
+    monkeypatch.setattr(spine, "new_run", lambda *_: tmp_path / "run")
+    run(Prepared(RunRequest(plan.name, results=tmp_path), plan, 7, modes, "4.18.0"), judge, QUIET)
     assert busy == judge.seen == [["protected"], ["protected", "unprotected"]]
     assert not any(map(is_at_work, folders))
 
