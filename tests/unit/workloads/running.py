@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from random import Random
 from typing import Any
 
@@ -50,3 +50,11 @@ def load_of(workload: type[Workload], cluster: Any, *, seed: int = 1, **params: 
     finally:
         load.stop.set()
         load._pool.shutdown()
+
+
+def ended(load_: AbstractContextManager[Running], when: Callable[[], Any]) -> tuple[dict[str, int], Running]:
+    """The totals of a load that is ended as soon as this is true, and the load."""
+    with load_ as load:
+        load.until(when)
+        load.end()
+    return load.totals(), load

@@ -11,18 +11,16 @@ import pytest
 import workloads.member
 from protocol.errors import UsageError
 from tests.unit.workloads.fake_clients import BREAK, FENCED, NO_BOOKIES, NOT_YET, SILENCE, fake_cluster
-from tests.unit.workloads.running import load_of
+from tests.unit.workloads.running import ended, load_of
 from workloads.rolling import AppendLoad
 
-running = partial(load_of, AppendLoad, entries_per_ledger=10)
+running = partial(load_of, AppendLoad, writers=["writer"], entries_per_ledger=10)
 
 
 def test_a_writer_rolls_from_ledger_to_ledger_with_what_the_plan_asks_for() -> None:
     cluster = fake_cluster("writer")
     writer = cluster.clients["writer"]
-    with running(
-        cluster, writers=["writer"], ensemble=5, write_quorum=3, rate_per_s=50, outstanding=7
-    ) as load:
+    with running(cluster, ensemble=5, write_quorum=3, rate_per_s=50, outstanding=7) as load:
         load.until(lambda: len(cluster.ledgers.state) > 5)
         totals = load.end()
     assert totals["acked"] == 10 * totals["ledgers"]
@@ -35,7 +33,7 @@ def test_a_writer_rolls_from_ledger_to_ledger_with_what_the_plan_asks_for() -> N
 
 def test_without_a_rate_the_client_goes_as_fast_as_it_can() -> None:
     cluster = fake_cluster("writer")
-    with running(cluster, writers=["writer"]) as load:
+    with running(cluster) as load:
         load.until(lambda: cluster.clients["writer"].did("append"))
     assert "rate_per_s" not in cluster.clients["writer"].did("append")[0]
 
@@ -43,9 +41,7 @@ def test_without_a_rate_the_client_goes_as_fast_as_it_can() -> None:
 @pytest.mark.parametrize(("fraction", "states"), [(1.0, {"closed"}), (0.0, {"open", "recovered"})])
 def test_the_close_fraction_decides_who_ends_a_ledger(fraction: float, states: set[str]) -> None:
     cluster = fake_cluster("writer")
-    with running(cluster, writers=["writer"], close_fraction=fraction) as load:
-        load.until(lambda: len(cluster.ledgers.state) > 5)
-        totals = load.end()
+    totals, _ = ended(running(cluster, close_fraction=fraction), lambda: len(cluster.ledgers.state) > 5)
     settled = dict(list(cluster.ledgers.state.items())[:-2])
     assert set(settled.values()) <= states
     assert (totals["closed"] > 0) == (fraction == 1.0)
@@ -55,9 +51,7 @@ def test_the_close_fraction_decides_who_ends_a_ledger(fraction: float, states: s
 def test_the_same_seed_closes_the_same_ledgers() -> None:
     def closed(seed: int) -> list[bool]:
         cluster = fake_cluster("writer")
-        with running(cluster, writers=["writer"], seed=seed) as load:
-            load.until(lambda: len(cluster.ledgers.state) > 30)
-            load.end()
+        ended(running(cluster, seed=seed), lambda: len(cluster.ledgers.state) > 30)
         return [cluster.ledgers.state[ledger] == "closed" for ledger in range(1, 25)]
 
     assert closed(7) == closed(7)
@@ -86,7 +80,7 @@ def test_a_closer_recovers_what_all_writers_left_open_and_they_do_not() -> None:
 def test_a_ledger_that_is_not_recovered_is_tried_again() -> None:
     cluster = fake_cluster("writer", "closer")
     cluster.clients["closer"].script["open"] = [NO_BOOKIES, NO_BOOKIES]
-    with running(cluster, writers=["writer"], closer="closer", close_fraction=0, rate_per_s=1) as load:
+    with running(cluster, closer="closer", close_fraction=0, rate_per_s=1) as load:
         load.until(lambda: cluster.ledgers.state.get(1) == "recovered")
     assert "closer: ledger 1 is not recovered yet: NotEnoughBookies (-6)" in load.said
 
@@ -100,9 +94,7 @@ def test_fencing_makes_a_writer_roll_over_early_and_what_was_pending_is_unknown(
     writer.script["await_acked"] = [FENCED]
     broken = {**FENCED, "ok": True, "acked": 4, "unknown": 3, "failed": 1, "outstanding": 2}
     writer.script.update({"stop": [broken], "status": [broken] * 2})
-    with running(cluster, writers=["writer"], close_fraction=1) as load:
-        load.until(lambda: len(cluster.ledgers.state) > 3)
-        totals = load.end()
+    totals, load = ended(running(cluster, close_fraction=1), lambda: len(cluster.ledgers.state) > 3)
     assert totals["rolled"] == 1
     assert (totals["unknown"], totals["failed"]) == (5, 1)
     assert totals["acked"] == 4 + 10 * (totals["ledgers"] - 1)
@@ -114,7 +106,7 @@ def test_a_slow_ledger_is_waited_for_but_a_time_out_of_bookkeeper_is_an_end() ->
     cluster = fake_cluster("writer")
     writer = cluster.clients["writer"]
     writer.script["await_acked"] = [NOT_YET, NOT_YET, {**NOT_YET, "code": -23}]
-    with running(cluster, writers=["writer"]) as load:
+    with running(cluster) as load:
         load.until(lambda: writer.did("stop"))
     first = writer.did("stop")[0]["handle"]
     assert [asked["handle"] for asked in writer.did("await_acked")].count(first) == 3
@@ -123,7 +115,7 @@ def test_a_slow_ledger_is_waited_for_but_a_time_out_of_bookkeeper_is_an_end() ->
 def test_a_close_that_fails_leaves_the_ledger_to_the_heir() -> None:
     cluster = fake_cluster("writer")
     cluster.clients["writer"].script["close"] = [NO_BOOKIES]
-    with running(cluster, writers=["writer"], close_fraction=1) as load:
+    with running(cluster, close_fraction=1) as load:
         load.until(lambda: cluster.ledgers.state.get(1) == "recovered")
 
 
@@ -132,9 +124,7 @@ def test_adds_in_flight_at_the_end_are_waited_for() -> None:
     writer = cluster.clients["writer"]
     in_flight = {"acked": 4, "unknown": 0, "failed": 0, "outstanding": 6}
     writer.script.update({"stop": [in_flight], "status": [in_flight]})
-    with running(cluster, writers=["writer"]) as load:
-        load.until(lambda: len(cluster.ledgers.state) > 1)
-        totals = load.end()
+    totals, _ = ended(running(cluster), lambda: len(cluster.ledgers.state) > 1)
     assert len(writer.did("status")) == 2
     assert totals["unknown"] == 0
     assert totals["acked"] == 10 * totals["ledgers"]
@@ -143,7 +133,7 @@ def test_adds_in_flight_at_the_end_are_waited_for() -> None:
 def test_a_cluster_without_enough_bookies_is_tried_again_and_said_once() -> None:
     cluster = fake_cluster("writer")
     cluster.clients["writer"].script["create"] = [NO_BOOKIES, NO_BOOKIES]
-    with running(cluster, writers=["writer"]) as load:
+    with running(cluster) as load:
         load.until(lambda: cluster.ledgers.state)
     assert load.said == ["writer: no ledger can be created: NotEnoughBookies (-6)"]
 
@@ -152,7 +142,7 @@ def test_a_writer_that_dies_goes_on_after_its_next_start() -> None:
     cluster = fake_cluster("writer", "closer")
     writer = cluster.clients["writer"]
     writer.script["await_acked"] = [BREAK]
-    with running(cluster, writers=["writer"], closer="closer", close_fraction=1) as load:
+    with running(cluster, closer="closer", close_fraction=1) as load:
         load.until(lambda: writer.did("await_acked"))
         assert len(cluster.ledgers.state) == 1
         writer.restart()
@@ -166,7 +156,7 @@ def test_a_writer_that_dies_again_while_it_comes_back_is_waited_for_again() -> N
     cluster = fake_cluster("writer")
     writer = cluster.clients["writer"]
     writer.script.update({"await_acked": [BREAK], "hello": [BREAK]})
-    with running(cluster, writers=["writer"]) as load:
+    with running(cluster) as load:
         load.until(lambda: writer.did("await_acked"))
         writer.restart()
         load.until(lambda: len(writer.did("hello")) == 1)
@@ -178,7 +168,7 @@ def test_a_load_ends_although_its_writer_is_paused(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(workloads.member.Asker.__init__, "__kwdefaults__", {"patience_s": 0.2})
     cluster = fake_cluster("writer")
     cluster.clients["writer"].script["stop"] = SILENCE
-    with running(cluster, writers=["writer"]) as load:
+    with running(cluster) as load:
         load.until(lambda: cluster.clients["writer"].did("stop"))
         assert load.end()["ledgers"] == 1
 
@@ -186,7 +176,7 @@ def test_a_load_ends_although_its_writer_is_paused(monkeypatch: pytest.MonkeyPat
 def test_readers_tail_every_ledger_from_its_creation() -> None:
     cluster = fake_cluster("writer", "reader")
     reader = cluster.clients["reader"]
-    with running(cluster, writers=["writer"], readers=["reader"], rate_per_s=1, close_fraction=1) as load:
+    with running(cluster, readers=["reader"], rate_per_s=1, close_fraction=1) as load:
         load.until(lambda: len(reader.did("tail")) > 8)
         totals = load.end()
     assert not any(opened["recovery"] for opened in reader.did("open"))
@@ -198,7 +188,7 @@ def test_readers_tail_every_ledger_from_its_creation() -> None:
 def test_a_reader_keeps_a_bounded_number_of_tails() -> None:
     cluster = fake_cluster("writer", "reader")
     reader = cluster.clients["reader"]
-    with running(cluster, writers=["writer"], readers=["reader"]) as load:
+    with running(cluster, readers=["reader"]) as load:
         load.until(lambda: len(reader.did("tail")) > 20)
         assert len(reader.handles) <= 6
 
@@ -207,7 +197,7 @@ def test_a_reader_that_dies_forgets_its_tails_and_follows_again_after_its_next_s
     cluster = fake_cluster("writer", "reader")
     reader = cluster.clients["reader"]
     reader.script["open"] = [None, None, BREAK]
-    with running(cluster, writers=["writer"], readers=["reader"]) as load:
+    with running(cluster, readers=["reader"]) as load:
         load.until(lambda: len(reader.did("open")) == 3)
         reader.restart()
         load.until(lambda: len(reader.did("tail")) > 20)
@@ -219,8 +209,8 @@ def test_a_reader_that_dies_forgets_its_tails_and_follows_again_after_its_next_s
 def test_two_loads_on_one_client_use_different_handles() -> None:
     cluster = fake_cluster("writer")
     with (
-        running(cluster, writers=["writer"], seed=1) as one,
-        running(cluster, writers=["writer"], seed=2) as other,
+        running(cluster, seed=1) as one,
+        running(cluster, seed=2) as other,
     ):
         one.until(lambda: len(cluster.ledgers.state) > 10)
         one.end()

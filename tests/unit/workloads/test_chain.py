@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from tests.unit.workloads.fake_clients import BREAK, FENCED, NO_BOOKIES, SILENCE, fake_cluster, hang
-from tests.unit.workloads.running import load_of
+from tests.unit.workloads.running import ended, load_of
 from workloads.chain import ChainLoad
 
 running = partial(
@@ -17,9 +17,7 @@ running = partial(
 
 def test_one_leads_and_each_ledger_is_in_the_list_before_anything_is_added() -> None:
     cluster = fake_cluster("w1", "w2")
-    with running(cluster, patience_s=30) as load:
-        load.until(lambda: len(cluster.ledgers.chains.get("log", ())) > 4)
-        totals = load.end()
+    totals, _ = ended(running(cluster, patience_s=30), lambda: len(cluster.ledgers.chains.get("log", ())) > 4)
     commands = [do for do, _ in cluster.clients["w1"].asked]
     assert commands[:4] == ["chain_list", "create", "chain_extend", "append"]
     assert not cluster.clients["w2"].asked
@@ -30,9 +28,7 @@ def test_one_leads_and_each_ledger_is_in_the_list_before_anything_is_added() -> 
 def test_whoever_takes_over_recovers_the_last_ledger_and_puts_its_own_behind_it() -> None:
     cluster = fake_cluster("w1", "w2")
     hang(cluster.clients["w1"])
-    with running(cluster) as load:
-        load.until(lambda: len(cluster.ledgers.chains.get("log", ())) > 1)
-        totals = load.end()
+    totals, load = ended(running(cluster), lambda: len(cluster.ledgers.chains.get("log", ())) > 1)
     assert cluster.ledgers.state[1] == "recovered"
     assert cluster.ledgers.chains["log"][0] == 1
     assert totals["takeovers"] >= 1
@@ -42,9 +38,7 @@ def test_whoever_takes_over_recovers_the_last_ledger_and_puts_its_own_behind_it(
 def test_without_recovery_the_old_leaders_ledger_stays_as_it_is() -> None:
     cluster = fake_cluster("w1", "w2")
     hang(cluster.clients["w1"])
-    with running(cluster, recover=False) as load:
-        load.until(lambda: len(cluster.ledgers.chains.get("log", ())) > 1)
-        load.end()
+    ended(running(cluster, recover=False), lambda: len(cluster.ledgers.chains.get("log", ())) > 1)
     assert not cluster.clients["w2"].did("open")
 
 
@@ -65,9 +59,7 @@ def test_who_loses_the_compare_and_set_leads_no_longer_and_adds_nothing() -> Non
     cluster = fake_cluster("w1", "w2")
     first = cluster.clients["w1"]
     first.script["chain_extend"] = [{"ok": False, "error": "MetadataVersion", "code": -17}]
-    with running(cluster, patience_s=30) as load:
-        load.until(lambda: cluster.ledgers.chains.get("log"))
-        totals = load.end()
+    totals, _ = ended(running(cluster, patience_s=30), lambda: cluster.ledgers.chains.get("log"))
     assert 1 not in cluster.ledgers.chains["log"]
     assert totals["deposed"] == 1
     assert cluster.ledgers.entries[1] == 0
@@ -78,18 +70,14 @@ def test_a_takeover_that_is_refused_is_tried_again(refusal: str) -> None:
     cluster = fake_cluster("w1", "w2")
     hang(cluster.clients["w1"])
     cluster.clients["w2"].script[refusal] = [NO_BOOKIES, NO_BOOKIES]
-    with running(cluster) as load:
-        load.until(lambda: len(cluster.ledgers.chains.get("log", ())) > 1)
-        load.end()
+    _, load = ended(running(cluster), lambda: len(cluster.ledgers.chains.get("log", ())) > 1)
     assert any("NotEnoughBookies (-6)" in line for line in load.said)
 
 
 def test_a_dead_leader_is_replaced_at_once() -> None:
     cluster = fake_cluster("w1", "w2")
     cluster.clients["w1"].script["await_acked"] = [BREAK]
-    with running(cluster, patience_s=30) as load:
-        load.until(lambda: cluster.clients["w2"].did("create"))
-        load.end()
+    ended(running(cluster, patience_s=30), lambda: cluster.clients["w2"].did("create"))
 
 
 def test_readers_pass_through_the_log_again_and_again_also_after_a_refusal_and_a_death() -> None:

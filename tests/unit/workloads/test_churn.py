@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.unit.workloads.fake_clients import BREAK, fake_cluster
-from tests.unit.workloads.running import load_of
+from tests.unit.workloads.running import ended, load_of
 from workloads.churn import ChurnLoad
 
 GONE, THERE = 402, 403
@@ -88,9 +88,7 @@ def test_a_bookie_that_gives_no_answer_has_not_forgotten() -> None:
 def test_a_delete_of_unknown_outcome_is_tried_again_until_the_ledger_is_gone(refusal: dict[str, Any]) -> None:
     cluster = cluster_of("writer", "owner")
     cluster.clients["owner"].script["delete"] = [refusal]
-    with running(cluster, keep=0) as load:
-        load.until(lambda: len(deletes(cluster)) > 2)
-        totals = load.end()
+    totals, load = ended(running(cluster, keep=0), lambda: len(deletes(cluster)) > 2)
     again = refusal is TIMEOUT
     assert deletes(cluster)[:2] == ([1, 1] if again else [1, 2])
     assert totals["deleted"] == len(deletes(cluster)) - again

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from tests.unit.workloads.fake_clients import BREAK, FENCED, NO_BOOKIES, SILENCE, fake_cluster, hang
-from tests.unit.workloads.running import load_of
+from tests.unit.workloads.running import ended, load_of
 from workloads.failover import FailoverLoad
 from workloads.leading import Leadership
 
@@ -16,9 +16,7 @@ running = partial(
 
 def test_one_writes_and_closes_its_ledgers_and_the_other_waits() -> None:
     cluster = fake_cluster("w1", "w2")
-    with running(cluster, patience_s=30) as load:
-        load.until(lambda: len(cluster.ledgers.state) > 4)
-        totals = load.end()
+    totals, _ = ended(running(cluster, patience_s=30), lambda: len(cluster.ledgers.state) > 4)
     assert not cluster.clients["w2"].asked
     assert totals["closed"] >= 4
     assert totals["acked"] == 10 * totals["ledgers"]
@@ -94,9 +92,7 @@ def test_a_takeover_that_is_refused_is_tried_again() -> None:
     cluster = fake_cluster("w1", "w2")
     hang(cluster.clients["w1"])
     cluster.clients["w2"].script["open"] = [NO_BOOKIES, NO_BOOKIES]
-    with running(cluster) as load:
-        load.until(lambda: cluster.clients["w2"].did("create"))
-        totals = load.end()
+    totals, load = ended(running(cluster), lambda: cluster.clients["w2"].did("create"))
     assert totals["takeovers"] == 1
     assert "w2: ledger 1 is not recovered yet: NotEnoughBookies (-6)" in load.said
 
@@ -106,9 +102,7 @@ def test_a_writer_whose_ledger_breaks_recovers_it_and_stays_in_office() -> None:
     first = cluster.clients["w1"]
     first.script["await_acked"] = [{**FENCED, "acked": 4}]
     first.script["stop"] = [{**FENCED, "acked": 4, "unknown": 6, "failed": 0, "outstanding": 0}]
-    with running(cluster, patience_s=30) as load:
-        load.until(lambda: len(first.did("create")) > 1)
-        totals = load.end()
+    totals, _ = ended(running(cluster, patience_s=30), lambda: len(first.did("create")) > 1)
     assert cluster.ledgers.state[1] == "recovered"
     assert (totals["rolled"], totals["unknown"], totals["takeovers"]) == (1, 6, 0)
 

@@ -9,7 +9,7 @@ import pytest
 
 from protocol.errors import UsageError
 from tests.unit.workloads.fake_clients import BREAK, FENCED, NO_BOOKIES, fake_cluster
-from tests.unit.workloads.running import load_of
+from tests.unit.workloads.running import ended, load_of
 from workloads.forced import ForcedLoad
 
 running = partial(
@@ -30,9 +30,7 @@ def first_handle(cluster: Any) -> str:
 
 def test_a_force_follows_so_many_adds_and_the_rest() -> None:
     cluster = fake_cluster("writer")
-    with running(cluster, close_fraction=1) as load:
-        load.until(lambda: len(cluster.ledgers.state) > 2)
-        totals = load.end()
+    totals, _ = ended(running(cluster, close_fraction=1), lambda: len(cluster.ledgers.state) > 2)
     assert doings(cluster, first_handle(cluster)) == ["create", 4, "force", 4, "force", 2, "force", "close"]
     assert all(created["deferred"] for created in cluster.clients["writer"].did("create"))
     assert totals["forced"] >= 10
@@ -42,9 +40,7 @@ def test_a_force_follows_so_many_adds_and_the_rest() -> None:
 
 def test_the_last_adds_of_some_ledgers_are_not_forced() -> None:
     cluster = fake_cluster("writer")
-    with running(cluster, unforced_fraction=1, close_fraction=1) as load:
-        load.until(lambda: len(cluster.ledgers.state) > 2)
-        load.end()
+    ended(running(cluster, unforced_fraction=1, close_fraction=1), lambda: len(cluster.ledgers.state) > 2)
     assert doings(cluster, first_handle(cluster)) == ["create", 4, "force", 4, "force", 2, "close"]
 
 
@@ -52,9 +48,7 @@ def test_the_last_adds_of_some_ledgers_are_not_forced() -> None:
 def test_what_is_refused_makes_the_writer_roll_over_and_the_ledger_is_recovered(do: str) -> None:
     cluster = fake_cluster("writer")
     cluster.clients["writer"].script[do] = [FENCED]
-    with running(cluster) as load:
-        load.until(lambda: cluster.ledgers.state.get(1) == "recovered")
-        totals = load.end()
+    totals, load = ended(running(cluster), lambda: cluster.ledgers.state.get(1) == "recovered")
     assert totals["rolled"] == 1
     assert "writer: ledger 1 broke, rolls over: LedgerFenced (-101)" in load.said
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.unit.workloads.fake_clients import BREAK, NO_BOOKIES, fake_cluster
-from tests.unit.workloads.running import load_of
+from tests.unit.workloads.running import ended, load_of
 from workloads.recovery import Contests, RecoveryLoad
 from workloads.registry import Totals
 
@@ -35,9 +35,7 @@ def test_every_recoverer_recovers_every_ledger_in_the_same_order() -> None:
 
 def test_the_writer_still_writes_when_the_recoverers_begin() -> None:
     cluster = fake_cluster("writer", "r1", "r2")
-    with running(cluster) as load:
-        load.until(lambda: opened(cluster, "r1"))
-        load.end()
+    ended(running(cluster), lambda: opened(cluster, "r1"))
     begun = cluster.clients["writer"].did("append")[0]
     assert begun["background"]
     assert "entries" not in begun
@@ -71,9 +69,7 @@ def test_different_ends_are_counted_and_said() -> None:
 def test_a_recovery_that_is_refused_is_tried_again() -> None:
     cluster = fake_cluster("writer", "r1", "r2")
     cluster.clients["r1"].script["open"] = [NO_BOOKIES, NO_BOOKIES]
-    with running(cluster) as load:
-        load.until(lambda: opened(cluster, "r1")[:4] == [1, 1, 1, 2])
-        totals = load.end()
+    totals, load = ended(running(cluster), lambda: opened(cluster, "r1")[:4] == [1, 1, 1, 2])
     assert totals["refused"] == 2
     assert "r1: ledger 1 is not recovered yet: NotEnoughBookies (-6)" in load.said
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from protocol.errors import ServerError
 from tests.unit.workloads.fake_clients import fake_cluster
-from tests.unit.workloads.running import load_of
+from tests.unit.workloads.running import ended, load_of
 from workloads.striped import StripedLoad
 
 running = partial(load_of, StripedLoad, writers=["writer"], entries_per_ledger=10)
@@ -20,9 +20,7 @@ def never_full(cluster: Any) -> None:
 
 def test_ledgers_are_wider_than_their_write_quorum() -> None:
     cluster = fake_cluster("writer")
-    with running(cluster) as load:
-        load.until(lambda: len(cluster.ledgers.state) > 2)
-        totals = load.end()
+    totals, _ = ended(running(cluster), lambda: len(cluster.ledgers.state) > 2)
     created = cluster.clients["writer"].did("create")[0]
     assert (created["ensemble"], created["write_quorum"], created["ack_quorum"]) == (4, 3, 2)
     assert totals["acked"] == 10 * totals["ledgers"]
