@@ -81,11 +81,13 @@ class Totals:
         self._lock = threading.Lock()
 
     def add(self, **more: int) -> None:
+        """Add to each named count."""
         with self._lock:
             for name, number in more.items():
                 self._counts[name] += number
 
     def counts(self) -> dict[str, int]:
+        """All counts up to now."""
         with self._lock:
             return dict(self._counts)
 
