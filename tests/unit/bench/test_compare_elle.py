@@ -18,7 +18,7 @@ from tests.histories.log_story import append, ok, read, story
 STALE = ok(append("x", 1)).by(1).at(0, 1), ok(read("x")).by(2).at(2, 3), ok(read("x", 1)).by(2).at(4, 5)
 
 
-def compared(tmp_path: Path, elle: str) -> Result:
+def compared(tmp_path: Path, elle: str, run_by: str = "java") -> Result:
     """One history in which an append is missing from a later read, judged by both."""
     history, java, jar = tmp_path / "stale.edn", tmp_path / "java", tmp_path / "elle.jar"
     history.write_text("\n".join(jepsen_lines(story(*STALE))) + "\n")
@@ -26,7 +26,7 @@ def compared(tmp_path: Path, elle: str) -> Result:
     java.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\ncat {tmp_path}/said\n')
     java.chmod(0o755)
     jar.touch()
-    arguments = [str(history), "--jar", str(jar), "--java", str(java)]
+    arguments = [str(history), "--jar", str(jar), "--java", str(tmp_path / run_by)]
     return CliRunner().invoke(compare, arguments, standalone_mode=False)
 
 
@@ -72,13 +72,7 @@ def test_without_the_jar_it_says_where_to_get_it(tmp_path: Path, jar: str | None
 
 
 def test_a_java_that_is_not_there_is_told(tmp_path: Path) -> None:
-    jar = tmp_path / "elle.jar"
-    jar.touch()
-    history = tmp_path / "stale.edn"
-    history.write_text("\n".join(jepsen_lines(story(*STALE))) + "\n")
-    arguments = [str(history), "--jar", str(jar), "--java", str(tmp_path / "nothing")]
-    done = CliRunner().invoke(compare, arguments, standalone_mode=False)
-    assert isinstance(done.exception, UsageError)
+    assert isinstance(compared(tmp_path, "", run_by="nothing").exception, UsageError)
 
 
 @pytest.mark.parametrize(

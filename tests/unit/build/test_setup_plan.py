@@ -28,6 +28,13 @@ def stale(monkeypatch: pytest.MonkeyPatch, *parts: str) -> None:
     monkeypatch.setattr(stamp, "current", lambda part: part not in parts)
 
 
+@pytest.fixture
+def warm(cache: Path) -> None:
+    """The cache has all packages."""
+    steps.packages_mark().parent.mkdir(parents=True)
+    steps.packages_mark().touch()
+
+
 def test_a_fresh_machine_needs_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
     stale(monkeypatch, *stamp.PARTS)
     assert plan.needed() == list(plan.STEPS)
@@ -59,9 +66,7 @@ def test_the_table_adds_up() -> None:
     assert str(stamp.ROOT) in place
 
 
-def test_what_the_cache_has_is_not_fetched_again() -> None:
-    steps.packages_mark().parent.mkdir(parents=True)
-    steps.packages_mark().touch()
+def test_what_the_cache_has_is_not_fetched_again(warm: None) -> None:
     packages, total = plan.table(["python"])[2:4]
     assert "in the cache" in packages
     assert total.split()[-4:] == ["0", "MB", "10", "MB"]
@@ -78,9 +83,7 @@ def test_a_disk_that_is_too_small_is_refused_before_anything_is_fetched(
     assert not cache.exists()
 
 
-def test_a_warm_cache_needs_little_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    steps.packages_mark().parent.mkdir(parents=True)
-    steps.packages_mark().touch()
+def test_a_warm_cache_needs_little_room(warm: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(0, 0, 300_000_000))
     plan.require_room(["venv", "python", "client"])
 
@@ -127,7 +130,7 @@ def test_a_part_in_the_making_is_not_whole(tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.mark.parametrize(("is_damaged", "expected"), [(False, [True]), (True, [True, False])])
 def test_a_warm_cache_needs_no_network_and_a_damaged_one_is_filled_again(
-    is_damaged: bool, expected: list[bool], cache: Path, monkeypatch: pytest.MonkeyPatch
+    warm: None, is_damaged: bool, expected: list[bool], cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offline: list[bool] = []
 
@@ -139,7 +142,5 @@ def test_a_warm_cache_needs_no_network_and_a_damaged_one_is_filled_again(
     monkeypatch.setattr(steps, "run", run)
     monkeypatch.setattr(steps, "uv", lambda: cache / "uv")
     monkeypatch.setattr(steps, "uv_environment", dict)
-    steps.packages_mark().parent.mkdir(parents=True)
-    steps.packages_mark().touch()
     steps._install("python", [])
     assert offline == expected

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from cluster.configuration import (
     BOOKIE_BASE,
+    Effective,
     Layers,
     bookie_properties,
     client_properties,
@@ -17,15 +20,13 @@ from cluster.configuration import (
 from protocol.errors import UsageError
 from protocol.modes import MODES
 
-
-def layers(**user: str) -> Layers:
-    return Layers(BOOKIE_BASE, MODES["protected"].bookie, {"flushInterval": "100"}, user)
+PLAN = {"flushInterval": "100"}
 
 
-def effective(version: str = "4.18.0", **user: str):  # type: ignore[no-untyped-def]
-    return bookie_properties(
-        "b2", layers(**user), folder="/run/b2/data", zookeeper=("127.9.2.201", 2181), version=version
-    )
+def effective(version: str = "4.18.0", plan: Mapping[str, str] = PLAN, **user: str) -> Effective:
+    layers = Layers(BOOKIE_BASE, MODES["protected"].bookie, plan, user)
+    zookeeper = ("127.9.2.201", 2181)
+    return bookie_properties("b2", layers, folder="/run/b2/data", zookeeper=zookeeper, version=version)
 
 
 def test_later_layers_win() -> None:
@@ -45,10 +46,7 @@ def test_a_bookie_is_known_by_its_name_and_reaches_zookeeper_by_its_own_link() -
 
 def test_a_plan_may_start_a_bookie_under_another_id_and_give_its_index_a_directory() -> None:
     plan = {"bookieId": "b9:3181", "indexDirectories": "index"}
-    given = Layers(layers().base, {}, plan, {"indexDirectories": "/mine"})
-    result = bookie_properties(
-        "b2", given, folder="/run/b2/data", zookeeper=("127.9.2.201", 2181), version="4.18.0"
-    )
+    result = effective(plan=plan, indexDirectories="/mine")
     assert result.properties["bookieId"] == "b9:3181"
     assert result.properties["indexDirectories"] == "/run/b2/data/index"
     assert "indexDirectories" not in effective(indexDirectories="/mine").properties
@@ -134,16 +132,9 @@ def test_a_line_without_a_key_is_named() -> None:
         parse_properties("a=1\n=5\n", source="my.conf")
 
 
-def test_a_plan_names_the_ledger_directories_in_their_order() -> None:
-    named = Layers(
-        BOOKIE_BASE, {}, {"ledgerDirectories": "more,ledgers"}, {"ledgerDirectories": "/mnt/theirs"}
-    )
-    found = bookie_properties("b2", named, folder="/data", zookeeper=("127.9.2.201", 2181), version="4.18.0")
-    assert found.properties["ledgerDirectories"] == "/data/more,/data/ledgers"
+def test_a_plan_names_directories_in_their_order() -> None:
+    plan = {"ledgerDirectories": "more,ledgers", "journalDirectories": "journal,journal2"}
+    found = effective(plan=plan, ledgerDirectories="/mnt/theirs")
+    assert found.properties["ledgerDirectories"] == "/run/b2/data/more,/run/b2/data/ledgers"
     assert [one["theirs"] for one in found.overridden.values()] == ["/mnt/theirs"]
-
-
-def test_a_plan_names_the_journal_directories_in_their_order() -> None:
-    named = Layers(BOOKIE_BASE, {}, {"journalDirectories": "journal,journal2"}, {})
-    found = bookie_properties("b2", named, folder="/data", zookeeper=("127.9.2.201", 2181), version="4.18.0")
-    assert found.properties["journalDirectories"] == "/data/journal,/data/journal2"
+    assert found.properties["journalDirectories"] == "/run/b2/data/journal,/run/b2/data/journal2"

@@ -5,9 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import signal
-import subprocess
-import sys
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +15,7 @@ from cluster.servers.disks import Disk, Probe, disks_of, unavailable_reason
 from nemesis.storage import files_below
 from plans.cluster import Disks
 from protocol.errors import ServerError
-from tests.unit.cluster.test_keeper import CHECKOUT, alive, eventually
+from tests.unit.cluster.test_keeper import Harness, alive, eventually
 
 pytestmark = pytest.mark.skipif(
     unavailable_reason() is not None, reason=f"no dedicated disks: {unavailable_reason()}"
@@ -122,59 +119,32 @@ def test_an_xfs_is_not_made_read_only_under_open_files(keeper: Keeper, tmp_path:
     assert disk.turn_read_only() == "remount"
 
 
+WRITING_TO_A_DISK = """
+    from cluster.servers.disks import disks_of
+    from plans.cluster import Disks
+    keeper.own_mounts()
+    (disk,) = disks_of(folder, Disks(size_mb=64), keeper).values()
+    disk.make()
+    write = f"while True: open({str(folder / 'data' / 'file')!r}, 'w').write('x' * 9999)"
+    pids.insert(0, spawn("b2", [sys.executable, "-I", "-S", "-c", write]))
+    while not (disk.path / "file").exists():
+        pass
+"""
+
+
 def test_a_killed_harness_leaves_no_mount_and_no_loop_device(tmp_path: Path) -> None:
-    harness = Harness(tmp_path)
+    harness = Harness(tmp_path, WRITING_TO_A_DISK)
     assert len(loops_on(tmp_path)) == 1
     harness.kill()
-    eventually(lambda: not any(map(alive, (harness.server, harness.keeper))), "all gone")
+    eventually(lambda: not any(map(alive, (*harness.servers, harness.keeper))), "all gone")
     eventually(lambda: not loops_on(tmp_path), "no loop device")
 
 
 def test_a_harness_killed_together_with_its_keeper_leaves_neither(tmp_path: Path) -> None:
-    harness = Harness(tmp_path)
+    harness = Harness(tmp_path, WRITING_TO_A_DISK)
     os.kill(harness.keeper, signal.SIGSTOP)
     harness.kill()
     assert len(loops_on(tmp_path)) == 1
     os.kill(harness.keeper, signal.SIGKILL)
-    eventually(lambda: not any(map(alive, (harness.server, harness.keeper))), "all gone")
+    eventually(lambda: not any(map(alive, (*harness.servers, harness.keeper))), "all gone")
     eventually(lambda: not loops_on(tmp_path), "no loop device")
-
-
-class Harness:
-    """A harness in a separate process; one of its servers writes to a disk without end."""
-
-    def __init__(self, folder: Path) -> None:
-        program = f"""
-            import sys
-            from pathlib import Path
-            from cluster.processes.keeping import Keeper
-            from cluster.processes.runner import Launch
-            from cluster.servers.disks import disks_of
-            from plans.cluster import Disks
-            folder = Path({str(folder)!r})
-            keeper = Keeper(folder / "events.jsonl", log=folder / "keeper.log")
-            keeper.own_mounts()
-            (disk,) = disks_of(folder, Disks(size_mb=64), keeper).values()
-            disk.make()
-            write = f"while True: open({str(folder / "data" / "file")!r}, 'w').write('x' * 9999)"
-            argv = [sys.executable, "-I", "-S", "-c", write]
-            log = folder / "log"
-            server = keeper.start("b1", 1, Launch(argv, {{}}), folder=folder, log=log)
-            while not (disk.path / "file").exists():
-                pass
-            print(server.pid, keeper.pid, flush=True)
-            sys.stdin.read()
-        """
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(program)],
-            cwd=CHECKOUT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        self.server, self.keeper = map(int, self.process.stdout.readline().split())
-
-    def kill(self) -> None:
-        with self.process:
-            self.process.kill()

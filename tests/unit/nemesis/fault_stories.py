@@ -95,7 +95,7 @@ class ProcessStories:
             start(active, target="b1")
         assert cluster.process("b1").boot == boot
 
-    def test_the_observer_is_never_hit(self, cluster: Any, active: Active, lines: Lines) -> None:
+    def test_the_observer_is_never_hit(self, active: Active, lines: Lines) -> None:
         with pytest.raises(UsageError, match="observer"):
             inject(active, "kill", target="observer")
         assert lines == []
@@ -129,7 +129,7 @@ class LinkStories:
         assert not any(cluster.links.state(*pair).held for pair in cluster.links.pairs())
         assert phases(lines) == WHOLE
 
-    def test_links_of_the_observer_are_refused(self, cluster: Any, active: Active, lines: Lines) -> None:
+    def test_links_of_the_observer_are_refused(self, active: Active, lines: Lines) -> None:
         with pytest.raises(UsageError, match="observer"):
             inject(active, "cut", **{"from": "observer", "to": "b1"})
         assert lines == []

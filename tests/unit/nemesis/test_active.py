@@ -32,7 +32,7 @@ def test_phases_are_recorded_in_order_with_their_times(cluster: Any) -> None:
     json.dumps(lines)
 
 
-def test_a_link_has_one_fault_at_a_time(cluster: Any, active: Active, lines: Lines) -> None:
+def test_a_link_has_one_fault_at_a_time(active: Active, lines: Lines) -> None:
     inject(active, "cut", **WRITER_B2)
     with pytest.raises(UsageError, match="writer-b2 is under cut writer-b2 already"):
         inject(active, "hold", **WRITER_B2)
@@ -53,13 +53,13 @@ def test_a_healed_thing_may_be_hit_again(active: Active, lines: Lines) -> None:
     assert phases(lines, 2) == ["planned", "injected", "confirmed"]
 
 
-def test_a_kill_ends_the_pause_of_no_other_process(active: Active, lines: Lines) -> None:
+def test_a_kill_ends_the_pause_of_no_other_process(active: Active) -> None:
     inject(active, "pause", target="b1")
     inject(active, "kill", target="b2")
     assert [str(entry) for entry in active.in_force()] == ["pause b1", "kill b2"]
 
 
-def test_links_heal_before_zookeeper_and_bookies_newest_first(cluster: Any, active: Active) -> None:
+def test_links_heal_before_zookeeper_and_bookies_newest_first(active: Active) -> None:
     inject(active, "kill", target="writer")
     inject(active, "cut", **WRITER_B2)
     inject(active, "kill", target="b1")
@@ -70,7 +70,7 @@ def test_links_heal_before_zookeeper_and_bookies_newest_first(cluster: Any, acti
     assert active.in_force() == []
 
 
-def test_healing_chooses_by_kind_and_target(cluster: Any, active: Active) -> None:
+def test_healing_chooses_by_kind_and_target(active: Active) -> None:
     inject(active, "cut", **WRITER_B2)
     inject(active, "cut", **{"from": "writer", "to": "b3"})
     inject(active, "kill", target="b1")

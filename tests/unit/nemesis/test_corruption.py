@@ -72,7 +72,7 @@ def test_just_so_many_bits_flip_and_only_where_something_was_written(
     assert (content(disk), phases(lines, 2)) == (after, WHOLE)
 
 
-def test_the_newest_file_loses_its_end(disk: Path, active: Active, lines: Lines) -> None:
+def test_the_newest_file_loses_its_end(disk: Path, active: Active) -> None:
     inject(active, "corrupt", target="b1", what="entry_log", how="truncate", cut_bytes=20)
     changed = {name for name, data in content(disk).items() if data != FILES[name]}
     assert changed == {"ledgers/current/1.log"}

@@ -19,7 +19,7 @@ from nemesis.active import Active
 from nemesis.registry import FAULTS, FaultContext
 from plans.cluster import Disks
 from protocol.errors import FaultError, UsageError
-from tests.unit.nemesis.fake_disks import give_disks
+from tests.unit.nemesis.fake_disks import FakeDisk, give_disks
 from tests.unit.nemesis.fault_stories import WHOLE, Lines, inject, phases, proof
 
 real = pytest.mark.skipif(
@@ -36,6 +36,14 @@ def disk(cluster: Any, tmp_path: Path) -> Iterator[Disk]:
         disks["data"].make()
         cluster.process("b1").disks = lambda: disks
         yield disks["data"]
+
+
+@pytest.fixture
+def fake(cluster: Any, tmp_path: Path) -> FakeDisk:
+    """A fake disk of b1."""
+    give_disks(cluster, tmp_path, "data")
+    disk: FakeDisk = cluster.process("b1").disks()["data"]
+    return disk
 
 
 @real
@@ -89,10 +97,8 @@ def test_a_rest_is_left_and_a_bookie_that_goes_on_is_not_restarted(
     assert phases(lines) == WHOLE
 
 
-def test_a_disk_that_has_less_free_than_the_rest_was_not_filled(
-    cluster: Any, active: Active, lines: Lines, tmp_path: Path
-) -> None:
-    give_disks(cluster, tmp_path, "data")
+@pytest.mark.usefixtures("fake")
+def test_a_disk_that_has_less_free_than_the_rest_was_not_filled(active: Active, lines: Lines) -> None:
     with pytest.raises(FaultError, match="disk data of b1 had less than 4096 KB free before"):
         inject(active, "fill", target="b1", rest_kb=4096)
     assert phases(lines) == ["planned", "injected", "failed", "healed"]
@@ -100,21 +106,18 @@ def test_a_disk_that_has_less_free_than_the_rest_was_not_filled(
 
 
 def test_what_a_living_bookie_gives_back_meanwhile_is_taken_too(
-    cluster: Any, active: Active, lines: Lines, tmp_path: Path
+    fake: FakeDisk, active: Active, lines: Lines
 ) -> None:
-    give_disks(cluster, tmp_path, "data")
-    disk = cluster.process("b1").disks()["data"]
-    disk.gives_back = [512 << 10]
+    fake.gives_back = [512 << 10]
     inject(active, "fill", target="b1", rest_kb=128)
-    assert disk.spare_bytes() == 128 << 10
+    assert fake.spare_bytes() == 128 << 10
     assert proof(lines, "confirmed")["spare_bytes"]["data"] == 128 << 10
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
 def test_a_disk_that_gives_less_than_it_says_is_filled_in_smaller_parts(
-    cluster: Any, active: Active, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+    fake: FakeDisk, active: Active, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    give_disks(cluster, tmp_path, "data")
     whole = os.posix_fallocate
 
     def less(file: int, offset: int, size: int) -> None:
@@ -125,14 +128,14 @@ def test_a_disk_that_gives_less_than_it_says_is_filled_in_smaller_parts(
     monkeypatch.setattr(os, "posix_fallocate", less)
     if number == errno.ENOSPC:
         inject(active, "fill", target="b1", rest_kb=128)
-        assert cluster.process("b1").disks()["data"].spare_bytes() == 128 << 10
+        assert fake.spare_bytes() == 128 << 10
     else:
         with pytest.raises(FaultError, match=r"disk data cannot be filled: .*refused"):
             inject(active, "fill", target="b1", rest_kb=128)
 
 
-def test_a_bookie_that_gave_up_over_it_is_started_again(cluster: Any, active: Active, tmp_path: Path) -> None:
-    give_disks(cluster, tmp_path, "data")
+@pytest.mark.usefixtures("fake")
+def test_a_bookie_that_gave_up_over_it_is_started_again(cluster: Any, active: Active) -> None:
     inject(active, "fill", target="b1", rest_kb=64)
     b1 = cluster.process("b1")
     assert b1.allowed == [1]
@@ -142,34 +145,29 @@ def test_a_bookie_that_gave_up_over_it_is_started_again(cluster: Any, active: Ac
     assert (b1.state, b1.boot) == (ProcessState.RUNNING, 2)
 
 
-def test_a_disk_that_stays_writable_is_no_full_disk(
-    cluster: Any, active: Active, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("fake")
+def test_a_disk_that_stays_writable_is_no_full_disk(active: Active, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nemesis.disks._FULL_TIMEOUT_S", 0.5)
-    give_disks(cluster, tmp_path, "data")
     with pytest.raises(FaultError, match=r"is not full: .*writing 1048576 bytes was taken"):
         inject(active, "fill", target="b1")
 
 
-def test_a_disk_that_stays_full_is_not_healed(cluster: Any, active: Active, tmp_path: Path) -> None:
-    give_disks(cluster, tmp_path, "data")
+def test_a_disk_that_stays_full_is_not_healed(fake: FakeDisk, active: Active) -> None:
     inject(active, "fill", target="b1", rest_kb=64)
-    cluster.process("b1").disks()["data"].spare = 128 << 10
+    fake.spare = 128 << 10
     with pytest.raises(FaultError, match="disk data of b1 is still full: 131072 bytes are free"):
         active.heal()
 
 
 def test_a_disk_that_takes_writes_is_not_read_only_and_one_that_takes_none_is_not_healed(
-    cluster: Any, active: Active, tmp_path: Path
+    fake: Any, cluster: Any, active: Active
 ) -> None:
-    give_disks(cluster, tmp_path, "data")
-    disk = cluster.process("b1").disks()["data"]
-    disk.turn_read_only = lambda: "abort"
+    fake.turn_read_only = lambda: "abort"
     with pytest.raises(FaultError, match="disk data of b1 is not read-only: taken"):
         inject(active, "read_only", target="b1")
     b1 = cluster.process("b1")
     assert (b1.allowed, b1.state, b1.boot) == ([1], ProcessState.RUNNING, 2)
-    disk.mount_again = lambda: shutil.rmtree(disk.path)
+    fake.mount_again = lambda: shutil.rmtree(fake.path)
     with pytest.raises(FaultError, match="disk data of b1 takes no writes yet: refused with ENOENT"):
         FAULTS["read_only"](target="b1").heal(FaultContext(cluster))
 
@@ -185,9 +183,7 @@ def test_a_slow_disk_syncs_slowly_until_it_is_healed(disk: Disk, active: Active,
 
 
 @real
-def test_a_loss_of_power_ends_what_slows_the_disk(
-    cluster: Any, disk: Disk, active: Active, lines: Lines
-) -> None:
+def test_a_loss_of_power_ends_what_slows_the_disk(cluster: Any, disk: Disk, active: Active) -> None:
     inject(active, "slow_disk", target="b1")
     threads = _slowing(disk)
     inject(active, "power_loss", targets=["b1"])

@@ -20,7 +20,7 @@ BOTH = ("b1", "b2")
 GONE = {"synced": True, "unsynced": False}
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def took(cluster: Any, tmp_path: Path) -> list[str]:
     """The orders that the disks of b1 and b2 are given."""
     return give_disks(cluster, tmp_path, "data")
@@ -43,9 +43,7 @@ def test_all_are_paused_before_one_disk_is_shut_down_and_mounted_after_all_are_d
     assert proof(lines, "confirmed")["probes"] == {name: {"data": GONE} for name in BOTH}
 
 
-def test_it_is_healed_when_the_last_of_them_is_started(
-    cluster: Any, active: Active, lines: Lines, took: list[str]
-) -> None:
+def test_it_is_healed_when_the_last_of_them_is_started(cluster: Any, active: Active, lines: Lines) -> None:
     inject(active, "power_loss", targets=BOTH)
     start(active, target="b2")
     assert (cluster.process("b2").boot, phases(lines)) == (2, WHOLE[:3])
@@ -53,14 +51,14 @@ def test_it_is_healed_when_the_last_of_them_is_started(
     assert (cluster.process("b1").boot, phases(lines), active.in_force()) == (2, WHOLE, [])
 
 
-def test_healing_starts_all_of_them(cluster: Any, active: Active, took: list[str]) -> None:
+def test_healing_starts_all_of_them(cluster: Any, active: Active) -> None:
     inject(active, "power_loss", targets=BOTH)
     assert active.heal() == ["power_loss b1,b2"]
     assert {cluster.process(name).state for name in BOTH} == {ProcessState.RUNNING}
 
 
 def test_no_link_of_the_observer_is_touched_and_the_others_are_as_they_were(
-    cluster: Any, active: Active, took: list[str]
+    cluster: Any, active: Active
 ) -> None:
     inject(active, "cut", **{"from": "writer", "to": "b1"})
     inject(active, "hold", **{"from": "recoverer", "to": "b1"}, way="answers")
@@ -74,7 +72,7 @@ def test_no_link_of_the_observer_is_touched_and_the_others_are_as_they_were(
 
 
 def test_links_are_as_they_were_but_for_those_that_the_proxy_does_not_restore(
-    cluster: Any, active: Active, took: list[str]
+    cluster: Any, active: Active
 ) -> None:
     cluster.orders.fail["heal writer-b1"] = LinkError("no answer")
     with pytest.raises(FaultError, match="no answer"):
@@ -109,7 +107,7 @@ def test_the_level_of_a_process_leaves_the_file_systems_alone(
 
 
 def test_a_file_that_should_be_gone_and_is_there_refutes_it(
-    cluster: Any, active: Active, lines: Lines, took: list[str]
+    cluster: Any, active: Active, lines: Lines
 ) -> None:
     cluster.process("b2").disks()["data"].loses = False
     with pytest.raises(FaultError, match=r"b2 did not lose power on disk data.*the unsynced one there"):
@@ -122,9 +120,7 @@ def test_a_file_that_should_be_gone_and_is_there_refutes_it(
     ("level", "found"),
     [("power", Probe(synced=False, unsynced=False)), ("process", Probe(synced=True, unsynced=False))],
 )
-def test_a_loss_of_another_level_refutes_it(
-    cluster: Any, active: Active, took: list[str], level: str, found: Probe
-) -> None:
+def test_a_loss_of_another_level_refutes_it(cluster: Any, active: Active, level: str, found: Probe) -> None:
     disk = cluster.process("b2").disks()["data"]
     disk.probe = disk.mount_again = lambda: found
     with pytest.raises(FaultError, match=f"b2 did not lose {level} on disk data"):
@@ -132,9 +128,7 @@ def test_a_loss_of_another_level_refutes_it(
 
 
 @pytest.mark.parametrize(("state", "boot"), [(ProcessState.RUNNING, 1), (ProcessState.DOWN, 2)])
-def test_a_bookie_that_was_started_meanwhile_refutes_it(
-    cluster: Any, took: list[str], state: ProcessState, boot: int
-) -> None:
+def test_a_bookie_that_was_started_meanwhile_refutes_it(cluster: Any, state: ProcessState, boot: int) -> None:
     active = changing(cluster, lambda: vars(cluster.process("b2")).update(state=state, boot=boot))
     with pytest.raises(FaultError, match=f"b2 is {state} in boot {boot}, not down"):
         inject(active, "power_loss", targets=BOTH)
@@ -163,14 +157,12 @@ def test_after_an_injection_that_broke_off_nobody_runs_upon_a_disk_without_power
         ({"targets": ["b1"], "disk": "journal"}, "b1 has no disk 'journal'; it has data"),
     ],
 )
-def test_it_is_refused_without_the_disk(
-    cluster: Any, active: Active, took: list[str], params: dict[str, Any], said: str
-) -> None:
+def test_it_is_refused_without_the_disk(active: Active, params: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         inject(active, "power_loss", **params)
 
 
-def test_it_is_refused_while_one_of_them_is_down(cluster: Any, active: Active, took: list[str]) -> None:
+def test_it_is_refused_while_one_of_them_is_down(active: Active) -> None:
     inject(active, "kill", target="b2")
     with pytest.raises(UsageError, match="b2 is down already"):
         inject(active, "power_loss", targets=BOTH)
