@@ -14,6 +14,7 @@ from ruamel.yaml import YAML
 from cli.campaign import command
 from harness.verbs import VERBS
 from plans.campaign import campaigns
+from tests.programs import program
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -37,11 +38,9 @@ def test_an_input_reaches_the_shell_as_a_variable_only() -> None:
 
 
 def test_a_night_that_cannot_begin_shows_no_report_of_another(tmp_path: Path) -> None:
-    results, program = tmp_path / "results", tmp_path / ".venv" / "bin" / "fencepost"
+    results = tmp_path / "results"
     results.mkdir()
-    program.parent.mkdir(parents=True)
-    program.write_text("#!/bin/sh\nexit 2\n")
-    program.chmod(0o755)
+    program(tmp_path / ".venv" / "bin" / "fencepost", "exit 2")
     for name in ("junit.xml", "summary.md"):
         (results / name).write_text("as expected")
     steps = read(ROOT / "action.yml")["runs"]["steps"]

@@ -14,17 +14,17 @@ from evidence.exchange.jepsen import jepsen_lines
 from evidence.findings import Verdict
 from protocol.errors import JudgementError, UsageError
 from tests.histories.log_story import append, ok, read, story
+from tests.programs import program
 
 STALE = ok(append("x", 1)).by(1).at(0, 1), ok(read("x")).by(2).at(2, 3), ok(read("x", 1)).by(2).at(4, 5)
 
 
 def compared(tmp_path: Path, elle: str, run_by: str = "java") -> Result:
     """One history in which an append is missing from a later read, judged by both."""
-    history, java, jar = tmp_path / "stale.edn", tmp_path / "java", tmp_path / "elle.jar"
+    history, jar = tmp_path / "stale.edn", tmp_path / "elle.jar"
     history.write_text("\n".join(jepsen_lines(story(*STALE))) + "\n")
     (tmp_path / "said").write_text(elle)
-    java.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\ncat {tmp_path}/said\n')
-    java.chmod(0o755)
+    program(tmp_path / "java", f'echo "$@" > {tmp_path}/asked\ncat {tmp_path}/said')
     jar.touch()
     arguments = [str(history), "--jar", str(jar), "--java", str(tmp_path / run_by)]
     return CliRunner().invoke(compare, arguments, standalone_mode=False)

@@ -31,7 +31,7 @@ BEGIN, END = begin_mark(PART), end_mark(PART)
 PLAN = """\
 name: try/{name}
 source: {{document: BP-46}}
-about: {about}
+about: A plan.
 clients: [writer]
 modes: [protected, journal]
 control: {{nothing: a test}}
@@ -52,7 +52,7 @@ def root(tmp_path: Path) -> Path:
     place = tmp_path / "scenarios"
     (place / "try").mkdir(parents=True)
     for name, more in (("messages", MESSAGES), ("crashes", CRASHES), ("alone", "")):
-        (place / "try" / f"{name}.yaml").write_text(PLAN.format(name=name, about="A plan.", more=more))
+        (place / "try" / f"{name}.yaml").write_text(PLAN.format(name=name, more=more))
     return place
 
 
@@ -60,6 +60,15 @@ def stated(unit: Experiment, **more: Any) -> Trial:
     settings = " ".join(f"{name}={value}" for name, value in unit.settings)
     given = {"verdict": "valid", "took_s": 10.0 * unit.number, "as_stated": unit.rounds}
     return Trial(unit.scenario, unit.mode, unit.version, settings, unit.rounds, **given | more)
+
+
+def measured(units: Sequence[Experiment]) -> list[tuple[Experiment, Trial]]:
+    return [(unit, stated(unit)) for unit in units]
+
+
+def journal_crashes(root: Path) -> list[Experiment]:
+    """The three runs of one row: a scenario, its mode and its protocol."""
+    return [unit for unit in stated_units(root=root, only=["try/crashes"]) if unit.mode == "journal"][:3]
 
 
 def doing(done: list[Experiment], *, until: int = 1000) -> Any:
@@ -129,13 +138,9 @@ def test_another_plan_is_measured_anew_and_another_description_is_not(root: Path
     before = stated_units(root=root, only=["try/messages"])
     list(run_units(before, Kept(tmp_path), [], doing([])))
     path = root / "try" / "messages.yaml"
-    path.write_text(PLAN.format(name="messages", about="Told otherwise.", more=MESSAGES))
+    path.write_text(path.read_text().replace("A plan.", "Told otherwise."))
     assert stated_units(root=root, only=["try/messages"]) == before
-    path.write_text(
-        PLAN.format(
-            name="messages", about="A plan.", more=f"{MESSAGES}\nallowance: {{protected: {{each: 1}}}}"
-        )
-    )
+    path.write_text(path.read_text().replace(MESSAGES, f"{MESSAGES}\nallowance: {{protected: {{each: 1}}}}"))
     after = stated_units(root=root, only=["try/messages"])
     assert not any(Kept(tmp_path).has(unit) for unit in after)
 
@@ -237,14 +242,14 @@ def table_of(found: Sequence[tuple[Experiment, Trial]], units: Sequence[Experime
 
 def test_the_table_has_a_row_for_each_mode_and_protocol_with_its_bound(root: Path) -> None:
     units = stated_units(root=root)
-    table = table_of([(unit, stated(unit)) for unit in units], units)
+    table = table_of(measured(units), units)
     assert "| `try/messages` | protected | V3 | 4.18.0 | 20 rounds | 20 | below 14 % | 10 |" in table
     assert "| `try/crashes` | journal | V2 | 4.18.0 | 3 runs | 3 | below 64 % | 20 |" in table
     assert len(table) == 2 + 2 + 4
 
 
 def test_the_table_tells_rates_and_what_was_not_as_stated(root: Path) -> None:
-    units = [unit for unit in stated_units(root=root, only=["try/crashes"]) if unit.mode == "journal"][:3]
+    units = journal_crashes(root)
     shown = (Shown("defect fencing on main", "sometimes", 1, 1),)
     found = [stated(units[0], shown=shown), stated(units[1], as_stated=0, verdict="unknown", why="no census")]
     found.append(stated(units[2], as_stated=0, verdict="error", why="b1 ended on its own"))
@@ -258,12 +263,12 @@ def test_the_table_tells_rates_and_what_was_not_as_stated(root: Path) -> None:
 
 def test_the_table_says_what_was_measured_with_another_plan_and_what_was_not(root: Path) -> None:
     units = stated_units(root=root, only=["try/messages"])
-    (row, _) = rows_of([(unit, stated(unit)) for unit in units])
+    (row, _) = rows_of(measured(units))
     table = series_table([replace(row, plan="")], units)
     assert "| 20 rounds, earlier plan | 20 |" in table[2]
     assert table[-1] == "- `try/messages`: journal V3 4.18.0"
     older = stated_units(root=root, only=["try/messages"], versions=["4.17.3"])
-    table = table_of([(unit, stated(unit)) for unit in older], units)
+    table = table_of(measured(older), units)
     assert "| `try/messages` | protected | V3 | 4.17.3 | 20 rounds | 20 | below 14 % | 10 |" in table
 
 
@@ -278,43 +283,33 @@ def test_rows_come_back_and_a_part_of_the_series_leaves_the_others(root: Path, t
         for unit in units
         if unit.scenario == "try/crashes" and unit.mode == "journal"
     ]
-    write_rows(file, merged(before, rows_of((unit, stated(unit)) for unit in crashes)))
+    write_rows(file, merged(before, rows_of(measured(crashes))))
     after = read_rows(file)
     assert [row.key for row in after] == [row.key for row in before]
     assert sum(len(row.wrong) for row in after) == len(units) - len(crashes)
 
 
 def test_a_row_grows_by_runs_that_it_does_not_count_yet(root: Path, tmp_path: Path) -> None:
-    units = [unit for unit in stated_units(root=root, only=["try/crashes"]) if unit.mode == "journal"][:3]
+    units = journal_crashes(root)
     shown = (Shown("defect fencing on main", "sometimes", 1, 1),)
-    found = [
-        stated(units[0], shown=shown),
-        stated(units[1], as_stated=0, why="late"),
-        stated(units[2], shown=shown),
-    ]
-    runs = list(zip(units, found, strict=True))
+    told = {"shown": shown}, {"as_stated": 0, "why": "late"}, {"shown": shown}
+    runs = [(unit, stated(unit, **more)) for unit, more in zip(units, told, strict=True)]
     (all_at_once,) = rows_of(runs)
     (in_parts,) = merged(rows_of(runs[:1]), rows_of(runs[1:]))
     assert in_parts == all_at_once
-    assert (in_parts.of, in_parts.as_stated, in_parts.sometimes[0].shown, in_parts.runs) == (
-        3,
-        2,
-        2,
-        (1, 2, 3),
-    )
+    assert (in_parts.of, in_parts.as_stated, in_parts.runs) == (3, 2, (1, 2, 3))
+    assert in_parts.sometimes[0].shown == 2
     done: list[Experiment] = []
     list(run_units(units, Kept(tmp_path), rows_of(runs[:2]), doing(done)))
     assert done == units[2:]
 
 
 def test_a_row_of_an_earlier_plan_stays_until_the_later_one_counts_as_much(root: Path) -> None:
-    units = [unit for unit in stated_units(root=root, only=["try/crashes"]) if unit.mode == "journal"][:3]
+    units = journal_crashes(root)
     earlier = rows_of((replace(unit, digest="earlier"), stated(unit)) for unit in units)
-    later = rows_of((unit, stated(unit)) for unit in units)
-    assert [row.plan for row in merged(earlier, rows_of([(units[0], stated(units[0]))]))] == [
-        "earlier",
-        units[0].digest,
-    ]
+    later = rows_of(measured(units))
+    plans = [row.plan for row in merged(earlier, rows_of(measured(units[:1])))]
+    assert plans == ["earlier", units[0].digest]
     assert merged(earlier, later) == later
 
 
@@ -326,7 +321,7 @@ cluster: {client_conf: {useV2WireProtocol: {vary: v2}}, bookie_conf: {a: {vary: 
 
 
 def test_a_control_is_run_by_its_release_and_by_its_parameters(root: Path) -> None:
-    text = PLAN.format(name="controlled", about="A plan.", more=CONTROLLED)
+    text = PLAN.format(name="controlled", more=CONTROLLED)
     controls = "[{version: 4.15.0}, {set: {wide: true}}, {defect: add-not-stored, property: durability}]"
     text = text.replace("{nothing: a test}", controls)
     broken = (
@@ -344,7 +339,7 @@ def test_a_control_is_run_by_its_release_and_by_its_parameters(root: Path) -> No
     assert len(of_controls) == 3 * 3
     newer = stated_units(root=root, only=["try/controlled"], versions=["4.17.3"])
     assert {unit.version for unit in newer} == {"4.17.3"}
-    rows = rows_of((unit, stated(unit)) for unit in units if unit.version == "4.18.0")
+    rows = rows_of(measured([unit for unit in units if unit.version == "4.18.0"]))
     plan = load(root / "try" / "controlled.yaml", words())
     assert list(control_lines([plan], scenarios.counted(rows))) == [
         "control, try/controlled: BookKeeper 4.15.0, not run",

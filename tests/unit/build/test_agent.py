@@ -46,6 +46,13 @@ def said(done: subprocess.CompletedProcess[str]) -> list[dict[str, str]]:
     return [json.loads(line.removeprefix(mark)) for line in done.stderr.splitlines() if line.startswith(mark)]
 
 
+def refused(done: subprocess.CompletedProcess[str]) -> str:
+    """Why the agent ended the process."""
+    (refusal,) = said(done)
+    assert (done.returncode, refusal["event"]) == (REFUSED, "refused")
+    return refusal["reason"]
+
+
 @pytest.mark.parametrize("version", [one for one in artifacts.locked_versions() if declared_for(one)])
 def test_every_defect_and_cure_changes_its_class_of_each_release_that_it_names(version: str) -> None:
     declared = declared_for(version)
@@ -56,11 +63,7 @@ def test_every_defect_and_cure_changes_its_class_of_each_release_that_it_names(v
 
 
 def test_a_release_without_the_method_is_refused() -> None:
-    done = loaded("recovery-one-negative", version="4.16.6")
-    assert done.returncode == REFUSED
-    (refusal,) = said(done)
-    assert refusal["event"] == "refused"
-    assert "ReadOpBase" in refusal["reason"]
+    assert "ReadOpBase" in refused(loaded("recovery-one-negative", version="4.16.6"))
 
 
 @pytest.mark.parametrize(
@@ -73,8 +76,4 @@ def test_a_release_without_the_method_is_refused() -> None:
     ],
 )
 def test_what_the_agent_cannot_do_ends_the_process(order: str, reason: str) -> None:
-    done = loaded(order)
-    assert done.returncode == REFUSED
-    (refusal,) = said(done)
-    assert refusal["event"] == "refused"
-    assert reason in refusal["reason"]
+    assert reason in refused(loaded(order))

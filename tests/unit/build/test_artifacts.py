@@ -1,6 +1,6 @@
 """Jars are fetched once, whole and checked; an error about missing jars names the remedy."""
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -80,11 +80,8 @@ def test_a_fetch_that_fails_leaves_nothing(cache: Path, monkeypatch: pytest.Monk
 
 
 def test_two_at_once_fetch_once(cache: Path, maven: Maven) -> None:
-    threads = [threading.Thread(target=artifacts.class_path, args=(FOREIGN,)) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(artifacts.class_path, [FOREIGN] * 4))
     assert maven.calls == 1
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from cluster.releases import artifacts, checksums, maven
 from protocol.errors import PrerequisiteError
+from tests.programs import program
 from tests.unit.build.test_artifacts import cache as cache  # a fixture
 
 BLOCK = 1 << 14
@@ -194,11 +195,10 @@ class TestMaven:
     def test_of_path(
         self, repository: Repository, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        (tmp_path / "mvn").write_text("#!/bin/sh\n")
-        (tmp_path / "mvn").chmod(0o755)
+        own = program(tmp_path / "mvn", "")
         monkeypatch.setenv("PATH", str(tmp_path))
         command = maven.maven()
-        assert str(tmp_path / "mvn") in command
+        assert str(own) in command
         assert f"-Dmaven.repo.local={cache}/maven/repository" in command
         settings = Path(command[command.index("-s") + 1])
         assert settings.is_relative_to(cache) and f"<url>{repository.url}</url>" in settings.read_text()

@@ -10,20 +10,16 @@ import plugin
 import pytest
 
 from protocol.errors import PrerequisiteError
+from tests.programs import program
 
-Says = Callable[[str, int], None]
+Says = Callable[[str, int], object]
 
 
 @pytest.fixture
 def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Says:
     """Stands for the ``docker`` command: says one thing on standard error, and ends with a code."""
     monkeypatch.setenv("PATH", str(tmp_path))
-
-    def says(text: str, code: int) -> None:
-        (tmp_path / "docker").write_text(f"#!/bin/sh\necho '{text}' >&2\nexit {code}\n")
-        (tmp_path / "docker").chmod(0o755)
-
-    return says
+    return lambda text, code: program(tmp_path / "docker", f"echo '{text}' >&2\nexit {code}")
 
 
 def test_an_engine_that_answers_lacks_nothing(docker: Says) -> None:
@@ -96,11 +92,9 @@ def test_where_no_service_can_start_it_the_engine_is_begun_by_hand(
     """A root that may not raise limits: the service's script ends with an error before it starts anything."""
     docker("Cannot connect to the Docker daemon", 1)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    (tmp_path / "service").write_text("#!/bin/sh\necho 'ulimit: error setting limit' >&2\nexit 2\n")
-    (tmp_path / "answering").write_text("#!/bin/sh\n")
-    (tmp_path / "dockerd").write_text(f"#!/bin/sh\nmv {tmp_path}/answering {tmp_path}/docker\n")
-    for name in ("service", "dockerd", "answering"):
-        (tmp_path / name).chmod(0o755)
+    program(tmp_path / "service", "echo 'ulimit: error setting limit' >&2\nexit 2")
+    answering = program(tmp_path / "answering", "")
+    program(tmp_path / "dockerd", f"mv {answering} {tmp_path}/docker")
     monkeypatch.setattr(engine, "_LOG", tmp_path / "log")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     engine.install_and_start()

@@ -16,6 +16,7 @@ from cluster.releases.artifacts import ServerArtifacts
 from cluster.waiting import wait_until
 from protocol.modes import MODES
 from protocol.wire import read_request
+from tests.programs import program
 
 OWN = images.SOURCES / "bookkeeper" / "fencepost"
 FLUSHED_BY_THE_CLOCK = {"flushInterval"}  # which a run must not, and a cluster for use should
@@ -124,11 +125,9 @@ def test_a_killed_build_of_the_base_leaves_nothing_mounted(tmp_path: Path) -> No
     if subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode:
         pytest.skip("this user may not mount")
     programs = tmp_path / "bin"
-    programs.mkdir()
+    program(programs / "docker", "exit 0")
     mounts = 'mkdir -p "$3/proc" && mount -t proc proc "$3/proc" && echo mounted && exec sleep 600'
-    for name, script in (("docker", "exit 0"), ("debootstrap", mounts)):
-        (programs / name).write_text(f"#!/bin/sh\n{script}\n")
-        (programs / name).chmod(0o755)
+    program(programs / "debootstrap", mounts)
     environment = {"PATH": f"{programs}:{os.environ['PATH']}", "TMPDIR": str(tmp_path)}
     build = subprocess.Popen([str(images.SOURCES / "base.sh")], env=environment, start_new_session=True)
     try:

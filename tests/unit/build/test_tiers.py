@@ -17,6 +17,7 @@ from stamp import ROOT
 
 from cluster.waiting import wait_until
 from protocol.errors import FencepostError, PrerequisiteError
+from tests.programs import program
 from tests.progress import Progress
 
 NFT = machine.Gap("nft", ("nftables",))
@@ -141,12 +142,6 @@ def test_java_tests_without_a_maven_in_reach_are_skipped(monkeypatch: pytest.Mon
     monkeypatch.setattr(needs, "maven", fail)
     found = lacking(needs.require_client)
     assert (found.lack, found.remedy) == ("no repository answers", "Set FENCEPOST_MAVEN.")
-
-
-def program(path: Path, script: str) -> Path:
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(0o755)
-    return path
 
 
 def test_a_browser_that_does_not_start_is_a_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import sys
 import textwrap
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -100,16 +101,8 @@ def test_a_death_fails_every_waiting_and_later_command(client: StandIn) -> None:
 
 def test_many_threads_may_speak_at_once(client: StandIn) -> None:
     texts = [f"{i}" * 3000 for i in range(40)]
-    futures: list[Any] = [None] * len(texts)
-
-    def speak(i: int) -> None:
-        futures[i] = client.say("echo", text=texts[i])
-
-    threads = [threading.Thread(target=speak, args=(i,)) for i in range(len(texts))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(len(texts)) as pool:
+        futures = list(pool.map(lambda text: client.say("echo", text=text), texts))
     assert [future.result(10)["text"] for future in futures] == texts
 
 

@@ -12,6 +12,7 @@ import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -215,13 +216,9 @@ def test_runs_never_share_an_octet(tmp_path: Path) -> None:
         Keeper(tmp_path / "one.jsonl", log=tmp_path / "log") as one,
         Keeper(tmp_path / "two.jsonl", log=tmp_path / "log") as two,
     ):
-        octets: list[int] = []
-        threads = [threading.Thread(target=lambda k=k: octets.append(k.lease())) for k in (one, two)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert len(set(octets)) == 2
+        with ThreadPoolExecutor(2) as pool:
+            octets = set(pool.map(Keeper.lease, (one, two)))
+        assert len(octets) == 2
         with pytest.raises(PrerequisiteError, match="holds a lease already"):
             one.lease()
 

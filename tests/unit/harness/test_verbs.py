@@ -14,6 +14,7 @@ import pytest
 from harness import verbs
 from harness.narrator import Narrator
 from harness.verbs import typed
+from tests.programs import program
 
 Started = Callable[[str], Path]
 
@@ -23,10 +24,7 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Started
     """Starts `fencepost` as a file below the working directory, with nothing on PATH."""
 
     def start(place: str) -> Path:
-        script = tmp_path / place / "fencepost"
-        script.parent.mkdir(parents=True, exist_ok=True)
-        script.write_text("#!/bin/sh\necho ran\n")
-        script.chmod(0o755)
+        script = program(tmp_path / place / "fencepost", "echo ran")
         monkeypatch.setattr(sys, "argv", [str(script), "run"])
         verbs._program.cache_clear()
         return script

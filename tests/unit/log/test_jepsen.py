@@ -88,29 +88,26 @@ def test_every_layout_says_the_same(tmp_path: Path, text: str, name: str) -> Non
     assert given.list_of(1).tolist() == [1]
 
 
-def test_lists_share_what_they_have_in_common(tmp_path: Path) -> None:
-    reads = ["[1 2 3]", "[]", "[1]", "[1 2 3 40]", "[1 22]", "nil", "[1 2]", "[1 2 3 4]"]
-    lines = [
-        f"{{:type :{kind}, :process {at}, :value [[:r x {value if kind == 'ok' else 'nil'}]]}}".replace(
-            "x", ":x"
-        )
-        for at, value in enumerate(reads)
+def reads(key: str, *lists: str) -> str:
+    """A history of one read for each of these lists, one after the other."""
+    return "\n".join(
+        f"{{:type :{kind}, :process {at}, :value [[:r {key} {value if kind == 'ok' else 'nil'}]]}}"
+        for at, value in enumerate(lists)
         for kind in ("invoke", "ok")
-    ]
-    given = read_jepsen(written(tmp_path, "\n".join(lines)))
-    assert [given.list_of(at).tolist() for at in range(len(reads))] == [
+    )
+
+
+def test_lists_share_what_they_have_in_common(tmp_path: Path) -> None:
+    text = reads(":x", "[1 2 3]", "[]", "[1]", "[1 2 3 40]", "[1 22]", "nil", "[1 2]", "[1 2 3 4]")
+    given = read_jepsen(written(tmp_path, text))
+    assert [given.list_of(at).tolist() for at in range(8)] == [
         [1, 2, 3], [], [1], [1, 2, 3, 40], [1, 22], [], [1, 2], [1, 2, 3, 4],
     ]  # fmt: skip
     assert len(given.elements) == 4 + 2 + 4
 
 
 def test_a_list_that_begins_like_another_is_not_taken_for_its_continuation(tmp_path: Path) -> None:
-    lines = [
-        f"{{:type :{kind}, :process {at}, :value [[:r 1 {value if kind == 'ok' else 'nil'}]]}}"
-        for at, value in enumerate(("[1 2]", "[1 22]"))
-        for kind in ("invoke", "ok")
-    ]
-    given = read_jepsen(written(tmp_path, "\n".join(lines)))
+    given = read_jepsen(written(tmp_path, reads("1", "[1 2]", "[1 22]")))
     assert [given.list_of(at).tolist() for at in (0, 1)] == [[1, 2], [1, 22]]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import Any
 
@@ -170,7 +171,7 @@ def test_parallel_steps_get_their_own_numbers_and_each_thing_is_hit_once(
     refused: list[UsageError] = []
     gate = threading.Barrier(4)
 
-    def work() -> None:
+    def work(_: int) -> None:
         gate.wait()
         for source, destination in pairs:
             try:
@@ -178,11 +179,8 @@ def test_parallel_steps_get_their_own_numbers_and_each_thing_is_hit_once(
             except UsageError as error:
                 refused.append(error)
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
     assert len(refused) == 3 * len(pairs)
     confirmed = [line["fault"] for line in lines if line["phase"] == "confirmed"]
     assert sorted(confirmed) == list(range(1, len(pairs) + 1))

@@ -72,16 +72,18 @@ def test_just_so_many_bits_flip_and_only_where_something_was_written(
     assert (content(disk), phases(lines, 2)) == (after, WHOLE)
 
 
-def test_the_newest_file_loses_its_end(disk: Path, active: Active) -> None:
-    inject(active, "corrupt", target="b1", what="entry_log", how="truncate", cut_bytes=20)
-    changed = {name for name, data in content(disk).items() if data != FILES[name]}
-    assert changed == {"ledgers/current/1.log"}
-    assert content(disk)["ledgers/current/1.log"] == b"\x03" * 30
-
-
-def test_of_a_journal_a_share_of_what_was_written_is_cut(disk: Path, active: Active) -> None:
-    inject(active, "corrupt", target="b1", what="journal", how="truncate", cut_share=0.5)
-    assert content(disk)["journal/current/1.txn"] == b"\x01" * 50
+@pytest.mark.parametrize(
+    ("what", "cut", "left"),
+    [
+        ("entry_log", {"cut_bytes": 20}, {"ledgers/current/1.log": b"\x03" * 30}),
+        ("journal", {"cut_share": 0.5}, {"journal/current/1.txn": b"\x01" * 50}),
+    ],
+)
+def test_the_newest_file_loses_its_end_or_a_share_of_what_was_written(
+    disk: Path, active: Active, what: str, cut: dict[str, float], left: dict[str, bytes]
+) -> None:
+    inject(active, "corrupt", target="b1", what=what, how="truncate", **cut)
+    assert content(disk) == FILES | left
 
 
 def test_a_file_that_was_only_prepared_has_no_end_to_lose(disk: Path, active: Active) -> None:
@@ -108,15 +110,10 @@ def test_what_is_as_it_was_was_not_corrupted(disk: Path, cluster: Any, active: A
 
 
 def test_what_changes_again_or_is_started_before_it_is_confirmed_refutes_it(disk: Path, cluster: Any) -> None:
-    def written() -> None:
-        (disk / "journal/current/1.txn").write_bytes(b"other")
-
-    def started() -> None:
-        cluster.process("b1").state = ProcessState.RUNNING
-
+    state = vars(cluster.process("b1"))
     for change, said in (
-        (written, "journal/current/1.txn changed again"),
-        (started, "was started meanwhile"),
+        (lambda: (disk / "journal/current/1.txn").write_bytes(b"o"), "journal/current/1.txn changed again"),
+        (lambda: state.update(state=ProcessState.RUNNING), "was started meanwhile"),
     ):
         with pytest.raises(FaultError, match=said):
             inject(changing(cluster, change), "corrupt", target="b1", what="journal", how="flip")

@@ -37,12 +37,16 @@ class Cookies(dict[str, bytes]):
         del self[bookie]
 
 
+def write(root: Path, *names: str, text: str = "bytes") -> None:
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
 @pytest.fixture
 def disk(cluster: Any, tmp_path: Path) -> Path:
     """What b1 has stored; it was not stopped yet."""
-    for name in FILES:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("bytes")
+    write(tmp_path, *FILES)
     places = {name: tmp_path / name for name in ("journal", "ledgers")}
     cluster.process("b1").places = lambda: places
     cluster.metadata = Cookies(b1=b"cookie", b2=b"cookie")
@@ -85,10 +89,8 @@ def test_the_cookie_is_forgotten_everywhere_only_when_asked(
     assert set(cluster.metadata) == {"b1", "b2"}
     inject(active, "wipe", target="b1", cookie="remove_everywhere")
     assert set(cluster.metadata) == {"b2"}
-    assert (proof(lines, "injected", 3)["files"], proof(lines, "injected", 3)["cookie_forgotten"]) == (
-        0,
-        True,
-    )
+    wiped = proof(lines, "injected", 3)
+    assert (wiped["files"], wiped["cookie_forgotten"]) == (0, True)
     with pytest.raises(FaultError, match="there was nothing to wipe of b1's all"):
         inject(active, "wipe", target="b1", cookie="remove_everywhere")
 
@@ -151,9 +153,7 @@ def test_only_a_separate_index_directory_has_a_cookie_to_remove(
     inject(active, "stop", target="b1")
     with pytest.raises(UsageError, match="the index of b1 has no separate directory, and so no cookie"):
         inject(active, "wipe", target="b1", what="index", cookie="remove")
-    for name in ("index/current/VERSION", "index/current/locations/CURRENT"):
-        (disk / name).parent.mkdir(parents=True, exist_ok=True)
-        (disk / name).write_text("bytes")
+    write(disk, "index/current/VERSION", "index/current/locations/CURRENT")
     cluster.process("b1").places = lambda: {name: disk / name for name in ("journal", "ledgers", "index")}
     inject(active, "wipe", target="b1", what="index", cookie="remove")
     assert not [name for name in left(disk) if name.startswith("index/")]
@@ -172,9 +172,7 @@ def test_only_a_separate_index_directory_has_a_cookie_to_remove(
 def test_every_ledger_directory_is_meant(
     disk: Path, cluster: Any, active: Active, what: str, gone: set[str]
 ) -> None:
-    for name in ("more/current/0.log", "more/current/locations/CURRENT"):
-        (disk / name).parent.mkdir(parents=True, exist_ok=True)
-        (disk / name).write_text("bytes")
+    write(disk, "more/current/0.log", "more/current/locations/CURRENT")
     cluster.process("b1").places = lambda: {name: disk / name for name in ("journal", "more", "ledgers")}
     before = left(disk)
     inject(active, "kill", target="b1")
@@ -189,10 +187,8 @@ NAMES = ("journal/current/VERSION", "ledgers/current/VERSION", "ledgers/current/
 def disks(cluster: Any, tmp_path: Path) -> Path:
     """What b1 and b2 have stored; each file names its bookie."""
     for bookie in ("b1", "b2"):
-        for name in (*NAMES, f"ledgers/current/{bookie}.log", f"journal/lost+found/{bookie}"):
-            path = tmp_path / bookie / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(bookie * int(bookie[1:]))
+        names = (*NAMES, f"ledgers/current/{bookie}.log", f"journal/lost+found/{bookie}")
+        write(tmp_path / bookie, *names, text=bookie * int(bookie[1:]))
         places = {name: tmp_path / bookie / name for name in ("journal", "ledgers")}
         cluster.process(bookie).places = lambda places=places: places
     return tmp_path

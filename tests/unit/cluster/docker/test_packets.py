@@ -12,6 +12,7 @@ import pytest
 from cluster.docker import packets
 from cluster.interface import Direction
 from protocol.errors import ServerError
+from tests.programs import program
 
 
 def test_what_is_there_is_replaced_in_one_step() -> None:
@@ -34,13 +35,9 @@ def test_a_missing_program_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_root_without_the_power_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, text in {
-        "nft": "",
-        "nsenter": "",
-        "unshare": "echo 'unshare failed: Operation not permitted' >&2; exit 1",
-    }.items():
-        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
-        (tmp_path / name).chmod(0o755)
+    program(tmp_path / "nft", "")
+    program(tmp_path / "nsenter", "")
+    program(tmp_path / "unshare", "echo 'unshare failed: Operation not permitted' >&2; exit 1")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(packets, "SYSTEM_PATH", str(tmp_path))
     packets._forbidden.cache_clear()
