@@ -152,11 +152,12 @@ class Layers:
 
     def merged(self, owned: Mapping[str, str], *, drop: frozenset[str] = DROPPED) -> Effective:
         """All layers under the keys that the run owns."""
-        limits = {key: str(cap) for key, cap in CAPS.items() if _above(self.user.get(key), cap)}
-        final = dict(limits) | dict(owned)
+        numbers = {key: int(value) for key, value in self.user.items() if key in CAPS and value.isdigit()}
+        limits = {key: str(CAPS[key]) for key, number in numbers.items() if number > CAPS[key]}
         given = {**self.mode, **self.plan, **self.user}
-        base = {key: value for key, value in self.base.items() if not _tied(key, given)}
-        merged = {**base, **given, **final}
+        tied = DISK_THRESHOLDS if DISK_THRESHOLDS & given.keys() else frozenset()  # they must be in order
+        base = {key: value for key, value in self.base.items() if key not in tied}
+        merged = {**base, **given, **limits, **owned}
         properties = {key: value for key, value in merged.items() if key not in drop or key in owned}
         overridden = {
             key: {"theirs": theirs, "ours": properties.get(key, "")}
@@ -321,12 +322,3 @@ def _unescape(text: str) -> str:
         return _ESCAPES.get(match[2], match[2])
 
     return re.sub(r"\\(?:u([0-9a-fA-F]{4})|(.))", one, text, flags=re.DOTALL)
-
-
-def _tied(key: str, given: Mapping[str, str]) -> bool:
-    """Whether a base value would contradict what was given: thresholds must be in order."""
-    return key in DISK_THRESHOLDS and not DISK_THRESHOLDS.isdisjoint(given)
-
-
-def _above(value: str | None, cap: int) -> bool:
-    return value is not None and value.isdigit() and int(value) > cap
