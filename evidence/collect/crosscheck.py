@@ -52,7 +52,7 @@ def starts_missing(servers: Sequence[ServerRow], bookies: Iterable[str]) -> Iter
 
 
 def ends_unexplained(
-    servers: Iterable[ServerRow], faults: Sequence[FaultRow], steps: Sequence[StepLine]
+    servers: Sequence[ServerRow], faults: Sequence[FaultRow], steps: Sequence[StepLine]
 ) -> Iterator[str]:
     """Unclean ends of processes that no fault, unplanned death or start that may be refused accounts for.
 
@@ -61,6 +61,7 @@ def ends_unexplained(
     ends: list[tuple[ServerRow, EventDetail]] = [
         (row, json.loads(row["detail"])) for row in servers if row["event"] == "exit"
     ]
+    starts = {(row["server"], row["boot"]): row for row in servers if row["event"] == "started"}
     over_ns = max((row["latest_ns"] for row, _ in ends if row["server"] == OBSERVER), default=NEVER)
     for row, detail in ends:
         number, code = detail.get("signal"), detail.get("code")
@@ -68,7 +69,8 @@ def ends_unexplained(
         if name == ADMIN or at_ns > over_ns or not unclean(signal=number, code=code):
             continue
         by_fault = any(_may_end(fault, name, boot, at_ns) for fault in faults)
-        if not by_fault and not any(_may_refuse(step, name, at_ns) for step in steps):
+        start = starts.get((name, boot))
+        if not by_fault and not (start and any(_may_refuse(step, start) for step in steps)):
             how = f"signal {number}" if number is not None else f"code {code}"
             yield f"faults: {name} boot {boot} ended with {how}, and the fault log does not say why"
 
@@ -87,11 +89,14 @@ def _may_end(fault: FaultRow, name: str, boot: int, at_ns: int) -> bool:
     return fault["planned_ns"] <= at_ns and (name in targets or targets == [ZOOKEEPER])
 
 
-def _may_refuse(step: StepLine, name: str, at_ns: int) -> bool:
-    """Whether a step started the process and let its boot end on its own."""
+def _may_refuse(step: StepLine, start: ServerRow) -> bool:
+    """Whether a step began this boot and let it end on its own."""
     params = step.get("params") or {}
     allowed = step.get("step") == "start" and params.get("expect", "ready") != "ready"
-    return allowed and params.get("target") == name and step.get("began_ns", NEVER) <= at_ns
+    if not allowed or params.get("target") != start["server"]:
+        return False
+    began_ns, ended_ns = step.get("began_ns", NEVER), step.get("ended_ns", NEVER)
+    return began_ns <= start["latest_ns"] and start["earliest_ns"] <= ended_ns
 
 
 def histories_missing(

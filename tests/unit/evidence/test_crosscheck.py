@@ -29,7 +29,8 @@ def fault(kind: str = "kill", target: str = "b1", **columns: Any) -> Row:
 
 
 def event(server: str = "b1", at_ns: int = 20, *, name: str = "exit", boot: int = 1, **detail: Any) -> Row:
-    return {"server": server, "boot": boot, "event": name, "latest_ns": at_ns, "detail": json.dumps(detail)}
+    times = {"earliest_ns": at_ns, "latest_ns": at_ns}
+    return {"server": server, "boot": boot, "event": name, "detail": json.dumps(detail)} | times
 
 
 KILL, START = {"kill": {"target": "b1"}}, {"start": {"target": "b1"}}
@@ -69,8 +70,9 @@ def died(boot: int) -> Row:
     return fault("unplanned", planned_ns=NEVER, proof=json.dumps({"confirmed": {"boot": boot}}))
 
 
-def started(expect: str, began_ns: int = 15) -> Row:
-    return {"step": "start", "params": {"target": "b1", "expect": expect}, "began_ns": began_ns}
+def started(expect: str, began_ns: int = 15, ended_ns: int = 25) -> Row:
+    times = {"began_ns": began_ns, "ended_ns": ended_ns}
+    return {"step": "start", "params": {"target": "b1", "expect": expect}} | times
 
 
 @pytest.mark.parametrize(
@@ -93,6 +95,7 @@ def started(expect: str, began_ns: int = 15) -> Row:
         (event(code=1, signal=None), [], [started("any")], True),
         (event(code=1, signal=None), [], [started("ready")], False),
         (event(code=1, signal=None), [], [started("refuses", 21)], False),
+        (event(code=1, signal=None), [], [started("refuses", 12, 15)], False),  # that was an earlier boot
         (event(code=143, signal=None), [], [], True),
         (event("writer", **IN_ORDER), [], [], True),
         (event("admin", code=1, signal=None), [], [], True),
@@ -102,7 +105,8 @@ def started(expect: str, began_ns: int = 15) -> Row:
 def test_every_unclean_end_has_its_reason(
     end: Row, faults: list[Row], steps: list[Row], explained: bool
 ) -> None:
-    said = list(ends_unexplained([event("observer", 30, **IN_ORDER), end], faults, steps))
+    begun = event(end["server"], 16, name="started")
+    said = list(ends_unexplained([begun, event("observer", 30, **IN_ORDER), end], faults, steps))
     assert bool(said) is not explained
     assert all(one.startswith("faults: b1 boot 1 ended with ") for one in said)
 
@@ -113,7 +117,7 @@ def file(boot: int, segment: int = 1, client: str = "writer") -> SegmentFile:
 
 def test_a_start_without_a_time_lets_nothing_refuse() -> None:
     step = {"step": "start", "params": {"target": "b1", "expect": "refuses"}}
-    assert list(ends_unexplained([event(code=1, signal=None)], [], [step]))
+    assert list(ends_unexplained([event(name="started"), event(code=1, signal=None)], [], [step]))
 
 
 def test_a_client_that_ended_in_order_left_no_torn_half() -> None:
