@@ -20,13 +20,7 @@ from cluster.processes.site import JavaProgram, Site
 from cluster.servers.answers import answer, listening
 from cluster.servers.disks import Disk, disks_of
 from cluster.servers.holdings import DiskRecord
-from plans.cluster import (
-    JOURNAL,
-    LEDGERS,
-    index_directories,
-    journal_directories,
-    ledger_directories,
-)
+from plans.cluster import JOURNAL, LEDGERS, index_directories, journal_directories, ledger_directories
 from protocol.addresses import bookie_number
 from protocol.errors import ServerError
 from protocol.modes import JOURNALING

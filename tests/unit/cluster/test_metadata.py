@@ -45,10 +45,7 @@ def ctrl_c() -> Iterator[None]:
 
 def test_a_ctrl_c_while_kazoo_sends_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata, "KazooClient", Kazoo)
-    with (
-        metadata.Metadata(("localhost", 1)) as store,
-        pytest.raises(KeyboardInterrupt),
-    ):
+    with metadata.Metadata(("localhost", 1)) as store, pytest.raises(KeyboardInterrupt):
         store.registered()
 
 

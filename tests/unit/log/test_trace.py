@@ -103,13 +103,7 @@ def test_each_client_has_lanes_for_what_is_under_way_at_once_and_no_row_of_a_rea
     assert [event["name"] for event in shown] == ["add 4:7", "open", "add 4:7"]
     assert [event["tid"] for event in shown] == [0, 1, 0]
     assert shown[0]["pid"] != shown[2]["pid"]
-    assert shown[1]["args"] == {
-        "ledger": -1,
-        "entry": -1,
-        "outcome": "ok",
-        "error": -13,
-        "flags": "recovery",
-    }
+    assert shown[1]["args"] == {"ledger": -1, "entry": -1, "outcome": "ok", "error": -13, "flags": "recovery"}
 
 
 def test_times_are_microseconds_of_the_run_and_what_never_ended_lasts_to_its_end() -> None:
