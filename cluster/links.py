@@ -65,7 +65,6 @@ class _Toxified(_Proxy):
 
 CLEAR = LinkState(cut=False, held=(), latency_ms=0, rate_bytes_per_s=0)
 _TIMEOUT_S = 60.0
-_START_TIMEOUT_S = 60.0
 _BYTES_PER_KILOBYTE = 1000
 _STREAMS = {Way.REQUESTS: "upstream", Way.ANSWERS: "downstream"}
 _HOLD, _LATENCY, _BANDWIDTH = "timeout", "latency", "bandwidth"
@@ -239,18 +238,16 @@ def open_links(
     bookies: Sequence[str],
     *,
     log: tuple[Path, int] | None = None,
-    start_timeout_s: float = _START_TIMEOUT_S,
-    timeout_s: float = _TIMEOUT_S,
 ) -> Links:
     """Create every link in one order, on the proxy process that listens at ``addresses.proxy``.
 
     ``sources`` maps each client, the observer and each bookie to its source number. Every source
     gets a link to ZooKeeper and to every bookie but itself. ``log`` is the folder of the wire log and the
-    run's id, None where none is kept. Waits ``start_timeout_s`` for the proxy's first answer; ``timeout_s``
-    bounds each later request. Raises ``LinkError``.
+    run's id, None where none is kept. The proxy's first answer and each later one may take a minute.
+    Raises ``LinkError``.
     """
-    rest = Rest(addresses.proxy, timeout_s)
-    rest.wait(start_timeout_s)
+    rest = Rest(addresses.proxy, _TIMEOUT_S)
+    rest.wait(_TIMEOUT_S)
     if log is not None:  # before the first link, or a frame that passed would be missing
         folder, run_id = log
         rest.post("/fencepost/log", {"path": str(folder.absolute()), "run_id": str(run_id)})

@@ -64,9 +64,9 @@ def _require_same_machine(engine: Engine, image: str, results: Path) -> None:
         raise IncapableError(reason, remedy=_REMEDY)
 
 
-def time_namespace(link: Path = _TIME) -> str:
+def time_namespace() -> str:
     """The time namespace of this process; ``none`` where the kernel does not support them."""
-    return str(link.readlink()) if link.is_symlink() else "none"
+    return str(_TIME.readlink()) if _TIME.is_symlink() else "none"
 
 
 def difference(theirs: Sequence[str], ours: Sequence[str], results: Path) -> str:

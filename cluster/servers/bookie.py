@@ -55,10 +55,6 @@ class Bookie(Store):
             version=self.version,
         ).properties
 
-    def probe(self, ledger: int = _NO_LEDGER, entry: int = _NO_ENTRY, *, timeout_s: float) -> int | None:
-        """The status of a plain read sent straight to it, None without an answer."""
-        return answer(self.address, ledger, entry, timeout_s=timeout_s)
-
     def places(self) -> Mapping[str, Path]:
         """Where its journals, its ledger directories (entry logs, index, marks) and separate index are."""
         data = self.folder / "data"
@@ -134,8 +130,11 @@ class Bookie(Store):
         return (
             ("listening", lambda: listening(self.address)),
             ("registered", self._registered),
-            ("answering", lambda: self.probe(timeout_s=_PROBE_TIMEOUT_S) is not None),
+            ("answering", self._answers),
         )
+
+    def _answers(self) -> bool:
+        return answer(self.address, _NO_LEDGER, _NO_ENTRY, timeout_s=_PROBE_TIMEOUT_S) is not None
 
     def _registered(self) -> bool:
         try:

@@ -77,8 +77,8 @@ def lacking() -> str | None:
     return f"no Docker engine answers: {seen}\n{remedy}"
 
 
-def container_failure(address: str | None = None) -> str | None:
-    """Why no container starts in the engine at ``address`` (default: the user's); None when one did.
+def container_failure(address: str | None) -> str | None:
+    """Why no container starts in the engine at ``address`` (None: the user's); None when one did.
 
     The container runs the proxy's binary, which needs no image: so nothing is pulled.
     """
