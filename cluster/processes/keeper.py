@@ -39,6 +39,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 MESSAGE_BYTES = 1 << 20
 UNDO_TIMEOUT_S = 30
@@ -228,12 +229,15 @@ class Keeper:
         for child in reversed(list(self.children.values())):
             killed.append(child.name)
             self._signal(child, signal.SIGKILL)
-            self._reap_until(lambda pid=child.pid: pid not in self.children)
+            self._reap_until(partial(self._is_gone, child.pid))
         orphans = self._kill_orphans()
         failed = [number for number in sorted(self.undos, reverse=True) if not self._run_undo(number)]
         self._reap_until(lambda: not children_of(os.getpid()))
         left = [f"{name} ({pid})" for pid, name in children_of(os.getpid())]
         return {"killed": killed, "orphans": orphans, "failed_undos": failed, "left": left}
+
+    def _is_gone(self, pid: int) -> bool:
+        return pid not in self.children
 
     def _reap_until(self, done: Callable[[], bool]) -> None:
         deadline_ns = time.monotonic_ns() + KILL_TIMEOUT_S * 10**9
