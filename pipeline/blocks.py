@@ -1,27 +1,28 @@
 """The large tables of a run on disk: in buckets, and in a bucket block after block, each in one place.
 
-Collecting tasks write *parts*: Arrow files in which record batch ``k`` has the rows of bucket ``k``. Then one
-task for each bucket merges the parts of all tables into ``tables/<table>/bucket=<k>/blocks.parquet``, sorted,
-and writes ``tables/blocks/bucket=<k>/blocks.parquet``: how many rows of each table each block has. It writes
-the facts of ledgers too (:mod:`pipeline.facts`), while the rows are at hand. No row passes through Spark, and
-what a task needs of memory grows with its bucket.
+Collecting tasks write *parts*: where in some raw files each bucket's rows are. Then one task for each bucket
+reads its rows there and merges them into ``tables/<table>/bucket=<k>/blocks.parquet``, sorted, and writes
+``tables/blocks/bucket=<k>/blocks.parquet``: how many rows of each table each block has. It writes the facts
+of ledgers too (:mod:`pipeline.facts`), while the rows are at hand. No row passes through Spark, and what a
+task needs of memory grows with its bucket.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from checkers.judging.contract import Batch, LedgerFacts
 from checkers.judging.judge import combined_facts, facts_of
-from checkers.sets.ordering import begins, grouped, in_order, is_sorted
+from checkers.sets.ordering import Column, begins, grouped, in_order, is_sorted
 from evidence.schemas import BLOCKED, TABLES
 from pipeline.tables import write_facts, write_sorted
 from protocol.buckets import ENTRIES_PER_BLOCK, block_of, bucket_of
@@ -37,12 +38,13 @@ _ORDER: Mapping[str, tuple[str, ...]] = {
     "holdings": ("ledger", "entry", "bookie", "boot", "place"),
 }
 _KEY = ("ledger", "block")
-_PACKED = pa.ipc.IpcWriteOptions(compression="lz4")
 _ROWS_AT_A_TIME = 65_536
 _ROWS_OF_FACTS = 200_000
 """Of one table, whose facts are worked out together."""
 TASKS_OF_CORE = 4
 """Tasks that share the buckets, for each core: more than one, so that no core waits long for another."""
+Reading = Callable[[Column], pa.Table]
+"""Gives the rows of a table at some places, which ascend; travels pickled."""
 Columns = Mapping[str, Sequence[str]]
 """Table -> names of columns; a table that is not named is not read."""
 EVERY_COLUMN: Columns = {name: TABLES[name].names for name in BLOCKED}
@@ -77,21 +79,28 @@ class Block:
         return f"entries {first}..{first + ENTRIES_PER_BLOCK - 1} of ledger {self.ledger}"
 
 
-def write_parts(tables: Path, name: str, rows: pa.Table, part: str, buckets: int) -> int:
-    """Leave rows of a table for their buckets; return how many there were."""
-    path = tables / PARTS / name / f"{part}.arrow"
+def write_part(
+    tables: Path, name: str, part: str, keys: Sequence[Column], reading: Reading, buckets: int
+) -> int:
+    """Note where the rows of a table are, for their buckets; return how many there are.
+
+    ``keys`` are arrays of the rows' ledgers, entries and places; places ascend.
+    """
+    ledger, entry, places = np.concatenate(keys, axis=1)
+    path = tables / PARTS / name / f"{part}.part"
     path.parent.mkdir(parents=True, exist_ok=True)
-    numbers = bucket_of(np.asarray(rows.column("ledger")), np.asarray(rows.column("entry")), buckets)
-    if buckets > 1:
-        order = np.argsort(numbers.astype(np.int16), kind="stable")
-        rows, numbers = taken(rows.combine_chunks(), order), numbers[order]
-    edges = np.searchsorted(numbers, np.arange(buckets + 1))
-    none = pa.RecordBatch.from_pylist([], schema=rows.schema)
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, rows.schema, options=_PACKED) as writer:
-        for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-            piece = rows.slice(begin, end - begin).combine_chunks()
-            writer.write_batch(piece.to_batches()[0] if piece.num_rows else none)
-    return int(rows.num_rows)
+    numbers = bucket_of(ledger, entry, buckets).astype(np.int16)
+    order = np.argsort(numbers, kind="stable")
+    edges = np.searchsorted(numbers, np.arange(buckets + 1), sorter=order)
+    path.write_bytes(pickle.dumps((reading, edges)))
+    places[order].tofile(path.with_suffix(".places"))
+    return len(places)
+
+
+def write_rows(tables: Path, name: str, part: str, rows: pa.Table, buckets: int) -> int:
+    """Leave rows that no raw file has as they are; return how many there are."""
+    keys = np.stack((np.asarray(rows["ledger"]), np.asarray(rows["entry"]), np.arange(rows.num_rows)))
+    return write_part(tables, name, part, [keys], partial(taken, rows), buckets)
 
 
 def merge_all(buckets: Sequence[Bucket]) -> None:
@@ -126,20 +135,22 @@ def _merged(bucket: Bucket, name: str, facts: list[LedgerFacts]) -> pa.Table:
     return pa.table({"ledger": ledger[begin], "block": block[begin], **sizes})
 
 
-def _parts(bucket: Bucket, name: str) -> list[pa.RecordBatch]:
+def _parts(bucket: Bucket, name: str) -> list[pa.Table]:
     """The rows that tasks left for a bucket, those of the lower client first, where rows have one."""
-    batches = []
-    for path in sorted((bucket.tables / PARTS / name).glob("*.arrow")):
-        with pa.memory_map(str(path)) as file:
-            batches.append(pa.ipc.open_file(file).get_batch(bucket.number))
+    parts = []
+    for path in sorted((bucket.tables / PARTS / name).glob("*.part")):
+        reading, edges = pickle.loads(path.read_bytes())  # noqa: S301  # our own task's
+        begin, end = edges[bucket.number : bucket.number + 2].tolist()
+        if begin < end:
+            places = np.fromfile(path.with_suffix(".places"), np.int64, end - begin, offset=8 * begin)
+            parts.append(reading(places))
     ties = _ORDER[name][2:4]
-    full = [batch for batch in batches if batch.num_rows]
-    return sorted(full, key=lambda batch: tuple(batch.column(column)[0].as_py() for column in ties))
+    return sorted(parts, key=lambda rows: tuple(rows.column(column)[0].as_py() for column in ties))
 
 
-def _in_order(name: str, parts: Sequence[pa.RecordBatch]) -> pa.Table:
+def _in_order(name: str, parts: Sequence[pa.Table]) -> pa.Table:
     """The rows of all parts, sorted. Those of one entry often come in order: entries are a key then."""
-    rows = pa.Table.from_batches(parts, schema=TABLES[name]).combine_chunks()
+    rows = pa.concat_tables([TABLES[name].empty_table(), *parts]).combine_chunks()
     keys = [np.asarray(rows.column(key)) for key in _ORDER[name]]
     order = in_order(keys[0], keys[1])
     if not is_sorted(keys if order is None else [key[order] for key in keys]):
@@ -147,7 +158,7 @@ def _in_order(name: str, parts: Sequence[pa.RecordBatch]) -> pa.Table:
     return rows if order is None else taken(rows, order)
 
 
-def taken(rows: pa.Table, order: NDArray[np.intp]) -> pa.Table:
+def taken(rows: pa.Table, order: Column) -> pa.Table:
     """The rows at these places, all of them within the table; no column has nulls."""
     places = pa.array(order)
     columns = (pc.take(column, places, boundscheck=False) for column in rows.columns)

@@ -142,7 +142,7 @@ class _Raw:
     def collect_histories(self, target: Target) -> tuple[dict[SegmentFile, SegmentDone], Counter[str]]:
         """What became of each history file, and how many rows each table got."""
         task = partial(collect_segments, target, self.run["clients"])
-        groups = neighbours(self.histories, together(len(self.histories)))
+        groups = neighbours(self.histories, together(len(self.histories)), lambda file: file.client)
         parts = self.session.map(f"collecting {self.folder.mode}", task, groups)
         rows = Counter(operations=0, census=0, frames=0)
         for _, written in parts:
@@ -168,7 +168,7 @@ class _Raw:
         unstamped = frozenset(file.path for file in self.wires if file.path in self.spoiled)
         task = partial(collect_frames, target, WireNames(ends, _lives(self.run, servers)), unstamped)
         most = together(2 * len(self.wires)) // 2 or 1
-        groups = [tuple(self.wires[at : at + most]) for at in range(0, len(self.wires), most)]
+        groups = neighbours(self.wires, most, lambda file: file.path in unstamped)
         done = self.session.map(f"collecting frames of {self.folder.mode}", task, groups)
         counts = dict(zip(self.wires, chain.from_iterable(found for found, _ in done), strict=True))
         return damage + damage_to_log(counts, self.end), sum(rows for _, rows in done)

@@ -1,4 +1,4 @@
-"""The tasks that decode raw evidence and put its rows into the tables: histories, wire logs, copies of disks.
+"""The tasks that check raw evidence and find its rows for the tables: histories, wire logs, copies of disks.
 
 They run in Spark workers; what comes back to the driver is small. Neighbouring files of a history or of a
 wire log share a task, so that tables are made of few files however many segments there are. A file under
@@ -8,28 +8,32 @@ another's name gives no rows: they may be in the tables already.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from checkers.sets.ordering import Column
 from evidence.codes import FrameFlag
-from evidence.collect.frames import WireNames, frames
+from evidence.collect.frames import WireNames, frames_at
 from evidence.collect.histories import SegmentFile, misplaced
 from evidence.collect.holdings import read_copy
 from evidence.collect.wirelogs import WireCounts, WireFile
 from evidence.raw.disk_layout import copy_name
-from evidence.raw.history import Segment
+from evidence.raw.history import SLOTS, Segment, rows_at
 from evidence.raw.history import decode_segment as decode_history
+from evidence.raw.wirelog import RECORDS, WireSegment, first_seq_of
 from evidence.raw.wirelog import decode_segment as decode_wire_log
 from evidence.shapes import EventLine
-from pipeline.blocks import write_parts
+from pipeline.blocks import Reading, write_part, write_rows
 
-_OF_HISTORIES = ("operations", "census", "watched")
+File = TypeVar("File")
 _NAMED_GAPS = 20
 
 
@@ -41,9 +45,9 @@ class Target:
     tables: Path
     buckets: int
 
-    def write(self, name: str, rows: pa.Table, part: str) -> int:
-        """Leave rows of a table for their buckets; return how many there were."""
-        return write_parts(self.tables, name, rows, part, self.buckets)
+    def write(self, name: str, part: str, keys: Sequence[Column], reading: Reading) -> int:
+        """Note where the rows of a table are; return how many there are."""
+        return write_part(self.tables, name, part, keys, reading, self.buckets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +60,9 @@ class SegmentDone:
     torn: int = 0
 
 
-def neighbours(files: Sequence[SegmentFile], most: int) -> list[tuple[SegmentFile, ...]]:
-    """The files in their order, up to ``most`` of one client at a time."""
-    groups = [list(group) for _, group in groupby(files, key=lambda file: file.client)]
+def neighbours(files: Sequence[File], most: int, like: Callable[[File], object]) -> list[tuple[File, ...]]:
+    """The files in their order, up to ``most`` at a time that are alike."""
+    groups = [list(group) for _, group in groupby(files, key=like)]
     return [tuple(group[at : at + most]) for group in groups for at in range(0, len(group), most)]
 
 
@@ -69,21 +73,25 @@ def collect_segments(
 
     ``numbers`` are the clients' by ``run.json``.
     """
-    segments = [_history(file, target.run_id, numbers.get(file.client)) for file in files]
-    tables = {
-        "operations": pa.concat_tables([one.operations for one in segments]),
-        "census": pa.concat_tables([one.census for one in segments]),
+    number = numbers.get(files[0].client)  # files of a client that the run does not know give no rows
+    keys: dict[str, list[Column]] = {"operations": [], "census": []}
+    done = []
+    for place, file in enumerate(files):
+        segment = _history(file, target.run_id, number)
+        done.append(SegmentDone(segment.slots, segment.watched, segment.damage, segment.torn))
+        for name, known in keys.items():
+            known.append(segment.keys(name, place * SLOTS))
+    paths = [file.path for file in files]
+    return done, {
+        name: target.write(name, paths[0].stem, known, partial(rows_at, name, number or 0, paths))
+        for name, known in keys.items()
     }
-    rows = {name: target.write(name, table, files[0].path.stem) for name, table in tables.items()}
-    return [SegmentDone(one.slots, one.watched, one.damage, one.torn) for one in segments], rows
 
 
 def _history(file: SegmentFile, run_id: int, number: int | None) -> Segment:
     segment = decode_history(file.path, run_id=run_id)
     wrong = misplaced(file, segment, number)
-    if wrong:
-        segment = replace(segment, **{name: getattr(segment, name).slice(0, 0) for name in _OF_HISTORIES})
-    return replace(segment, damage=segment.damage + wrong)
+    return replace(segment, rows=segment.rows[:0] if wrong else segment.rows, damage=segment.damage + wrong)
 
 
 def collect_frames(
@@ -91,18 +99,24 @@ def collect_frames(
 ) -> tuple[list[WireCounts], int]:
     """Decode segments of the wire log: what was found in each, and how many rows there were.
 
-    ``unstamped`` are segments that changed since the evidence was closed.
+    ``unstamped`` are segments that changed since the evidence was closed, here all of them or none.
     """
-    decoded = [_wire_log(file, target.run_id, names, stamped=file.path not in unstamped) for file in files]
-    rows = pa.concat_tables([table for table, _ in decoded])
-    return [counts for _, counts in decoded], target.write("frames", rows, files[0].path.stem)
+    done: list[WireCounts] = []
+    keys: list[Column] = []
+    for place, file in enumerate(files):
+        segment = decode_wire_log(file.path, run_id=target.run_id)
+        records = segment.records if segment.number == file.number else segment.records[:0]
+        at = records["seq"] - first_seq_of(file.number) + place * RECORDS
+        keys.append(np.stack((records["ledger"], records["entry"], at)))
+        done.append(_counts(segment, records, names))
+    paths = [file.path for file in files]
+    reading = partial(frames_at, names, paths[0] not in unstamped, paths)
+    return done, target.write("frames", paths[0].stem, keys, reading)
 
 
-def _wire_log(file: WireFile, run_id: int, names: WireNames, *, stamped: bool) -> tuple[pa.Table, WireCounts]:
-    segment = decode_wire_log(file.path, run_id=run_id)
-    records = segment.records if segment.number == file.number else segment.records[:0]
+def _counts(segment: WireSegment, records: NDArray[np.void], names: WireNames) -> WireCounts:
     gaps = records["seq"][(records["flags"] & FrameFlag.GAP) != 0]
-    return frames(records, names, stamped=stamped), WireCounts(
+    return WireCounts(
         number=segment.number,
         used=segment.used,
         frames=_by_link_and_way(records),
@@ -130,4 +144,5 @@ def collect_copy(
     wrong = tuple(what for path, what in sorted(spoiled.items()) if path.is_relative_to(folder))
     with tempfile.TemporaryDirectory(dir=target.tables, prefix=".reading-") as scratch:
         disk = read_copy(server, boot, bookies[server], folder, Path(scratch), spoiled=wrong)
-    return disk.event, target.write("holdings", disk.table, copy_name(server, boot))
+    part = copy_name(server, boot)
+    return disk.event, write_rows(target.tables, "holdings", part, disk.table, target.buckets)

@@ -1,19 +1,22 @@
 """Records of the wire log to rows of ``frames``: names for numbers, and the boots of bookies.
 
 Row by row, no join: which boot got a request or gave an answer follows from the record's own times
-and from when each boot began and ended. Reads no file.
+and from when each boot began and ended.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from evidence.codes import NEVER, Direction, Status
+from evidence.raw.segments import records_at
+from evidence.raw.wirelog import HEADER_BYTES, RECORD, RECORDS
 from evidence.schemas import FRAMES, table_of
 
 NO_BOOT = 0
@@ -52,6 +55,12 @@ class WireNames:
     def unnamed(self, records: NDArray[np.void]) -> list[int]:
         """Links in the records that have no name, sorted."""
         return sorted(set(np.unique(records["link"]).tolist()) - set(self.links))
+
+
+def frames_at(names: WireNames, stamped: bool, files: Sequence[Path], places: Array) -> pa.Table:
+    """The rows of ``frames`` that sound records are, by their places in segments of the log."""
+    records = records_at(files, places, kind=RECORD, header_bytes=HEADER_BYTES, most=RECORDS)
+    return frames(records, names, stamped=stamped)
 
 
 def frames(records: NDArray[np.void], names: WireNames, *, stamped: bool = True) -> pa.Table:

@@ -13,6 +13,7 @@ agree is damage, named by sequence number, and its slot yields no row.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 from evidence.codes import NEVER, ErrorCode, Holding, Kind, Outcome, Proof
 from evidence.raw.crc import agree
-from evidence.raw.segments import named_damages, packed, wrong_header
+from evidence.raw.segments import named_damages, packed, records_at, wrong_header
 from evidence.schemas import CENSUS, OPERATIONS, table_of
 
 MAGIC = b"FPHIST1\n"
@@ -66,18 +67,52 @@ class Segment:
     """What one file holds.
 
     ``slots`` counts the used slots, damaged ones included. ``torn`` counts halves that the
-    client's end left unfinished. ``watched`` has the columns of ``operations``. ``damage`` are
-    sentences, empty for a sound file.
+    client's end left unfinished. ``rows`` are the sound slots, a torn outcome as none. ``damage``
+    are sentences, empty for a sound file.
     """
 
     client: int
     first_seq: int
     slots: int
-    operations: pa.Table
-    census: pa.Table
-    watched: pa.Table
+    rows: Rows
     torn: int = 0
     damage: tuple[str, ...] = ()
+
+    @property
+    def operations(self) -> pa.Table:
+        """The rows of ``operations``."""
+        return _operations(self._of("operations"), self.client)
+
+    @property
+    def census(self) -> pa.Table:
+        """The rows of ``census``."""
+        return _census(self._of("census"))
+
+    @property
+    def watched(self) -> pa.Table:
+        """Versions of metadata that the observer saw, with the columns of ``operations``."""
+        return _operations(self._of("watched"), self.client)
+
+    def keys(self, table: str, first: int) -> NDArray[np.int64]:
+        """Ledgers, entries and places of the rows of ``operations`` or ``census``; ``first`` is slot 0's."""
+        rows = self._of(table)
+        asked = rows["invoked"]
+        ledger, entry = _subject(rows) if table == "operations" else (asked["ledger"], asked["entry"])
+        return np.stack((ledger, entry, asked["seq"] - self.first_seq + first))
+
+    def _of(self, table: str) -> Rows:
+        kind = self.rows["invoked"]["kind"]
+        of_census, of_watch = kind == Kind.CENSUS, kind == Kind.WATCHED
+        mask = {"census": of_census, "watched": of_watch}.get(table, ~of_census & ~of_watch)
+        return _chosen(self.rows, mask)
+
+
+def rows_at(table: str, client: int, files: Sequence[Path], places: NDArray[np.int64]) -> pa.Table:
+    """The rows of ``operations`` or ``census`` that sound slots are, by their places in a client's files."""
+    rows = records_at(files, places, kind=SLOT, header_bytes=SLOT_BYTES, most=SLOTS)
+    halves: Words = rows.view("<i8").reshape(len(rows), 2, _WORDS // 2)
+    halves[_unfinished(halves[:, 1]), 1] = 0
+    return _operations(rows, client) if table == "operations" else _census(rows)
 
 
 def decode_segment(path: Path, *, run_id: int) -> Segment:
@@ -87,7 +122,7 @@ def decode_segment(path: Path, *, run_id: int) -> Segment:
 
 def decode(data: bytes, *, run_id: int) -> Segment:
     """The rows of a file's bytes; a file of zeros was prepared and never used."""
-    slots = max(0, len(data) - SLOT_BYTES) // SLOT_BYTES
+    slots = min(SLOTS, max(0, len(data) - SLOT_BYTES) // SLOT_BYTES)
     words: Words = np.frombuffer(data, "<i8", count=slots * _WORDS, offset=min(SLOT_BYTES, len(data)))
     stored = words.reshape(slots, 2, _WORDS // 2)
     written: Mask = stored[:, :, 0] != 0
@@ -98,7 +133,7 @@ def decode(data: bytes, *, run_id: int) -> Segment:
     )
     if wrong:
         excused = used == 0 and (len(data) < FILE_BYTES or _is_torn(data[:SLOT_BYTES]))
-        return _segment(0, 0, stored[:0], written[:0, 0], damage=() if excused else (wrong,))
+        return Segment(0, 0, 0, np.empty(0, dtype=SLOT), damage=() if excused else (wrong,))
     header = np.frombuffer(data, dtype=HEADER, count=1)[0]
     length = () if len(data) == FILE_BYTES else (f"the file has {len(data)} bytes instead of {FILE_BYTES}",)
     return _decode(stored[:used], written[:used], int(header["client"]), int(header["first_seq"]), length)
@@ -117,9 +152,8 @@ def _decode(stored: Words, written: Mask, client: int, first_seq: int, damage: t
     cut = int(len(stored) and not sound[-1] and not written[-1, 1] and _unfinished(stored[-1:, 0])[0])
     kept = len(stored) - cut
     stored, written, due, sound, told = stored[:kept], written[:kept], due[:kept], sound[:kept], told[:kept]
-    lacking = written[:, 1] & ~told
-    torn = lacking & _unfinished(stored[:, 1])
-    broken = lacking & ~torn
+    torn = written[:, 1] & _unfinished(stored[:, 1])
+    broken = written[:, 1] & ~torn & ~told
     blank = ~written[:, 0]
     named = (
         *damage,
@@ -130,52 +164,37 @@ def _decode(stored: Words, written: Mask, client: int, first_seq: int, damage: t
     if torn.any():
         stored = stored.copy()
         stored[torn, 1] = 0
-    return _segment(client, first_seq, stored, sound & ~broken, torn=cut + int(torn.sum()), damage=named)
-
-
-def _segment(
-    client: int,
-    first_seq: int,
-    stored: Words,
-    keep: Mask,
-    *,
-    torn: int = 0,
-    damage: tuple[str, ...] = (),
-) -> Segment:
-    rows = _chosen(stored.reshape(-1).view(SLOT), keep)
-    kind = rows["invoked"]["kind"]
-    of_census, of_watch = kind == Kind.CENSUS, kind == Kind.WATCHED
-    return Segment(
-        client=client,
-        first_seq=first_seq,
-        slots=len(stored),
-        operations=_operations(_chosen(rows, ~of_census & ~of_watch), client),
-        census=_census(_chosen(rows, of_census)),
-        watched=_operations(_chosen(rows, of_watch), client),
-        torn=torn,
-        damage=damage,
-    )
+    rows = _chosen(stored.reshape(-1).view(SLOT), sound & ~broken)
+    return Segment(client, first_seq, len(stored), rows, torn=cut + int(torn.sum()), damage=named)
 
 
 def _chosen(rows: Rows, mask: Mask) -> Rows:
     return rows if mask.all() else rows[mask]
 
 
-def _operations(rows: Rows, client: int) -> pa.Table:
+def _subject(rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The ledger and the entry of each row of ``operations``."""
     asked, told = rows["invoked"], rows["completed"]
     kind, ended = asked["kind"], told["outcome"] != Outcome.PENDING
     assigned = (kind == Kind.ADD) & ended & (told["entry"] >= 0)
     of_entry = np.isin(kind, (Kind.ADD, Kind.READ, Kind.ENTRY, Kind.FORCE))
     entry = np.where(assigned, told["entry"], np.where(of_entry, asked["entry"], -1))
+    return np.where((asked["ledger"] < 0) & ended, told["ledger"], asked["ledger"]), entry
+
+
+def _operations(rows: Rows, client: int) -> pa.Table:
+    asked, told = rows["invoked"], rows["completed"]
+    ended = told["outcome"] != Outcome.PENDING
+    ledger, entry = _subject(rows)
     return table_of(
         OPERATIONS,
         {
-            "ledger": np.where((asked["ledger"] < 0) & ended, told["ledger"], asked["ledger"]),
+            "ledger": ledger,
             "entry": entry,
             "client": np.full(len(rows), client),
             "seq": asked["seq"],
             "handle": asked["handle"],
-            "kind": kind,
+            "kind": asked["kind"],
             "flags": asked["flags"],
             "outcome": told["outcome"],
             "error": told["error"],

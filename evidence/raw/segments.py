@@ -7,10 +7,11 @@ first eight bytes. A file that is not full has zeros behind its last record. Doe
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 _NAMED_DAMAGES = 20
 _NUMBER_BYTES = 8
@@ -63,6 +64,20 @@ def used_records(path: Path, *, header_bytes: int, record_bytes: int, most: int)
             else:
                 high = middle
     return low
+
+
+def records_at(
+    files: Sequence[Path], places: NDArray[np.int64], *, kind: np.dtype[np.void], header_bytes: int, most: int
+) -> NDArray[np.void]:
+    """The records at these places, which ascend: place ``n * most + i`` is record ``i`` of the n-th file."""
+    found = np.empty(len(places), dtype=kind)
+    edges = np.searchsorted(places, most * np.arange(len(files) + 1))
+    for path, begin, end in zip(files, edges[:-1], edges[1:], strict=True):
+        if begin < end:
+            mine = places[begin:end] % most
+            stored = np.memmap(path, kind, "r", header_bytes, shape=(int(mine[-1]) + 1,))
+            np.take(stored, mine, out=found[begin:end], mode="clip")  # another mode copies once more
+    return found
 
 
 def gaps(used: Mapping[int, int], full: int, name: Callable[[int], str], unit: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evidence.schemas import CENSUS, FRAMES, OPERATIONS, SERVERS
-from pipeline.blocks import Block, Bucket, batches, largest_block, merge_parts, rows_of, write_parts
+from pipeline.blocks import Block, Bucket, batches, largest_block, merge_parts, rows_of, write_rows
 from pipeline.tables import read_table, write_table
 from protocol.buckets import ENTRIES_PER_BLOCK, bucket_of
 
@@ -31,8 +31,8 @@ def rows(schema: pa.Schema, count: int = 400) -> pa.Table:
 @pytest.mark.parametrize(("name", "schema"), [("operations", OPERATIONS), ("frames", FRAMES)])
 def test_every_row_is_once_in_its_own_bucket_and_sorted(tmp_path: Path, name: str, schema: pa.Schema) -> None:
     table = rows(schema)
-    assert write_parts(tmp_path, name, table.slice(0, 150), "one", BUCKETS) == 150
-    assert write_parts(tmp_path, name, table.slice(150), "other", BUCKETS) == 250
+    assert write_rows(tmp_path, name, "one", table.slice(0, 150), BUCKETS) == 150
+    assert write_rows(tmp_path, name, "other", table.slice(150), BUCKETS) == 250
     seen: list[int] = []
     for bucket in range(BUCKETS):
         merge_parts(Bucket(tmp_path, bucket))
@@ -50,7 +50,7 @@ def test_the_same_rows_in_another_order_give_the_same_bytes(tmp_path: Path) -> N
         table = rows(schema)
         shuffled = table.take(pa.array(np.random.default_rng(1).permutation(table.num_rows)))
         for place, content in (("one", table), ("other", shuffled)):
-            write_parts(tmp_path / place, name, content, "part", BUCKETS)
+            write_rows(tmp_path / place, name, "part", content, BUCKETS)
     for bucket in range(BUCKETS):
         for place in ("one", "other"):
             merge_parts(Bucket(tmp_path / place, bucket))
@@ -82,7 +82,7 @@ def test_a_block_is_never_cut_and_its_tables_come_together(tmp_path: Path) -> No
         table = rows(schema, len(entries)).drop_columns(["ledger", "entry"])
         table = table.append_column("ledger", pa.array([7] * 10)).append_column("entry", pa.array(entries))
         for part, places in (("one", range(0, 10, 2)), ("other", range(1, 10, 2))):
-            write_parts(tmp_path, name, table.select(schema.names).cast(schema).take(list(places)), part, 1)
+            write_rows(tmp_path, name, part, table.select(schema.names).cast(schema).take(list(places)), 1)
     merge_parts(Bucket(tmp_path, 0))
     assert largest_block(tmp_path, 1) == Block(ledger=7, number=0, rows=10)
     for most, expected in (

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,6 +24,7 @@ from evidence.raw.history import (
     Segment,
     decode,
     decode_segment,
+    rows_at,
 )
 from evidence.schemas import CENSUS, OPERATIONS
 from tests.unit.evidence.history_slots import CLIENT, FIRST_SEQ, RUN_ID, add, census, history, seq, watched
@@ -200,6 +202,32 @@ def test_a_file_that_is_cut_short_is_damage_and_its_whole_slots_are_used() -> No
     segment = decoded(history(add(0), add(1))[: at_slot(1, byte=50)])
     assert segment.damage == (f"the file has {at_slot(1, byte=50)} bytes instead of {FILE_BYTES}",)
     assert [row["entry"] for row in rows(segment)] == [0]
+
+
+def test_a_file_that_is_too_long_has_no_slot_behind_its_last() -> None:
+    asked, told = add(0)
+    behind = history((asked | {"seq": seq(SLOTS)}, told))[at_slot(0) : at_slot(1)]
+    segment = decoded(history() + behind)
+    assert (segment.slots, rows(segment)) == (0, [])
+    assert segment.damage == (f"the file has {FILE_BYTES + SLOT_BYTES} bytes instead of {FILE_BYTES}",)
+
+
+@pytest.mark.parametrize("table", ["operations", "census"])
+def test_rows_are_found_again_by_their_places(tmp_path: Path, table: str) -> None:
+    """In two files of which the first has an outcome that was cut off and a slot that is damaged."""
+    hurt = history(add(0), watched(1, 1), add(1), add(2), census(3, 2), add(4))
+    hurt[at_slot(2, half=1, byte=32) : at_slot(3)] = bytes(32)
+    hurt[at_slot(3, byte=20)] ^= 1
+    files = [tmp_path / "1.hist", tmp_path / "2.hist"]
+    for file, data in zip(files, (hurt, history(add(5), census(6, 1))), strict=True):
+        file.write_bytes(data)
+    segments = [decode_segment(file, run_id=RUN_ID) for file in files]
+    keys = [segment.keys(table, place * SLOTS) for place, segment in enumerate(segments)]
+    whole = pa.concat_tables([getattr(segment, table) for segment in segments])
+    ledger, entry, places = np.concatenate(keys, axis=1)
+    assert rows_at(table, CLIENT, files, places).equals(whole)
+    assert rows_at(table, CLIENT, files, places[-1:]).equals(whole.slice(len(whole) - 1))
+    assert (ledger.tolist(), entry.tolist()) == (whole["ledger"].to_pylist(), whole["entry"].to_pylist())
 
 
 @pytest.mark.parametrize(
