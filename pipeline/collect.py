@@ -11,6 +11,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -91,15 +92,17 @@ def collect(session: Session, folder: RunFolder, *, transactions: Transactions |
         disks, rows["holdings"] = raw.collect_disks(target)
         servers = raw.servers(disks)
         wire_damage, rows["frames"] = raw.collect_wires(target, servers.table)
-        small = {"servers": servers, **raw.small_tables(done.values())}
+        shares = shared_out(dict.fromkeys(range(buckets), 1), session.cores * TASKS_OF_CORE)
+        merging = [[Bucket(tables, number) for number in share] for share in shares]
+        with ThreadPoolExecutor(1) as meanwhile:  # this process has nothing else to do than wait for Spark
+            others = meanwhile.submit(raw.small_tables, done.values())
+            session.map(f"merging the tables of {folder.mode}", merge_all, merging)
+        small = {"servers": servers, **others.result()}
         damage = [*wire_damage, *raw.damage_to_histories(done), *seal.values()]
         damage += raw.contradictions(servers.table.to_pylist(), small["faults"].table.to_pylist(), done)
         for name, found in small.items():
             rows[name] = write_table(tables, name, found.table)
             damage += found.damage
-        shares = shared_out(dict.fromkeys(range(buckets), 1), session.cores * TASKS_OF_CORE)
-        merging = [[Bucket(tables, number) for number in share] for share in shares]
-        session.map(f"merging the tables of {folder.mode}", merge_all, merging)
         shutil.rmtree(tables / PARTS, ignore_errors=True)
         collection = Collection(buckets, dict(sorted(rows.items())), tuple(sorted(set(damage))))
         write_collection(tables, collection)
