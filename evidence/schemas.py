@@ -186,5 +186,5 @@ BLOCKED = ("operations", "census", "frames", "holdings")
 
 def table_of(schema: pa.Schema, columns: Mapping[str, NDArray[np.generic]]) -> pa.Table:
     """NumPy columns as a table of this schema."""
-    arrays = [pa.array(columns[one.name].astype(one.type.to_pandas_dtype())) for one in schema]
+    arrays = [pa.array(np.ascontiguousarray(columns[one.name], one.type.to_pandas_dtype())) for one in schema]
     return pa.table(arrays, schema=schema)

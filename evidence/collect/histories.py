@@ -41,8 +41,7 @@ class SegmentFile:
 
 def segment_files(operations: Path) -> list[SegmentFile]:
     """All history files in a folder, by client, boot and number; files with other names are ignored."""
-    paths = operations.iterdir() if operations.is_dir() else ()
-    return sorted(file for path in paths if (file := segment_of(path)))
+    return sorted(file for path in operations.glob("*") if (file := segment_of(path)))
 
 
 def segment_of(path: Path) -> SegmentFile | None:

@@ -130,9 +130,9 @@ def _read(reading: _Reading, ledger: int, line: Transaction) -> None:
     if version > due:
         reading.missing.add((ledger, due))
     reading.newest[ledger] = version
-    latest_ns = min((at for seen, at in reading.seen.get(ledger, ()) if seen >= version), default=NEVER)
-    if op == "delete":
-        latest_ns = NEVER  # A watch reports versions; it does not date a deletion.
+    # A watch reports versions; it does not date a deletion.
+    sightings = () if op == "delete" else reading.seen.get(ledger, ())
+    latest_ns = min((at for seen, at in sightings if seen >= version), default=NEVER)
     stamped_ns = reading.clock.interval_ns(int(line["time_ms"]))[0]
     if stamped_ns > latest_ns:
         late_ms = (stamped_ns - latest_ns) // MS

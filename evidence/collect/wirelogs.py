@@ -62,8 +62,7 @@ class WireCounts:
 
 def wire_files(folder: Path) -> list[WireFile]:
     """All segments in a log's folder by number; files with other names are ignored."""
-    paths = folder.iterdir() if folder.is_dir() else ()
-    found = ((path, _NAME.fullmatch(path.name)) for path in paths)
+    found = ((path, _NAME.fullmatch(path.name)) for path in folder.glob("*"))
     return sorted(WireFile(int(name[1]), path) for path, name in found if name)
 
 

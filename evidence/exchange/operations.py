@@ -56,17 +56,6 @@ class Operation:
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Event:
-    """One event of an operation, as in the file."""
-
-    process: int
-    index: int
-    line: int
-    function: str
-    value: Form
-
-
 def read_operations(path: Path) -> list[Operation]:
     """The operations of a history in the order of their invocations.
 
@@ -80,7 +69,7 @@ def completions(path: Path) -> Iterator[Operation]:
 
     Operations of a process that is no number (the nemesis) are left out.
     """
-    under_way: dict[int, tuple[int, _Event]] = {}
+    under_way: dict[int, Operation] = {}
     for event, (line, fields) in enumerate(_maps(path), start=1):
         kind, process = str(fields.get("type") or "").removeprefix(":"), fields.setdefault("process", 0)
         index = fields.get("index")
@@ -92,38 +81,32 @@ def completions(path: Path) -> Iterator[Operation]:
             raise EvidenceError(f"{where}: an operation needs a type, this one has {has}")
         if not isinstance(process, int):
             continue
-        function = str(fields.get("f")).removeprefix(":")
-        told = _Event(process, number, line, function, fields.get("value"))
+        value = fields.get("value")
         if kind == "invoke":
             if process in under_way:
-                busy = under_way[process][1].index
+                busy = under_way[process].index
                 raise EvidenceError(
                     f"{where}: process {process} invokes while its operation {busy} is under way"
                 )
-            under_way[process] = event, told
+            function = str(fields.get("f")).removeprefix(":")
+            under_way[process] = Operation(
+                process, function, value, None, event, NEVER, Outcome.UNKNOWN, number, number, line
+            )
         elif kind not in _ENDS:
             raise EvidenceError(f"{where}: type is one of invoke, ok, fail, info, not {kind!r}")
         elif process not in under_way:
             raise EvidenceError(f"{where}: process {process} completes an operation that it had not invoked")
         else:
-            yield _operation(*under_way.pop(process), told, _ENDS[kind], event)
-    for begun, asked in under_way.values():
-        yield _operation(begun, asked, replace(asked, value=None), Outcome.UNKNOWN, NEVER)
-
-
-def _operation(begun: int, asked: _Event, told: _Event, outcome: Outcome, ended: int) -> Operation:
-    return Operation(
-        process=asked.process,
-        function=asked.function,
-        asked=asked.value,
-        told=told.value,
-        invoked=begun,
-        completed=NEVER if outcome is Outcome.UNKNOWN else ended,
-        outcome=outcome,
-        index=asked.index,
-        end_index=told.index,
-        line=told.line,
-    )
+            outcome = _ENDS[kind]
+            yield replace(
+                under_way.pop(process),
+                told=value,
+                completed=NEVER if outcome is Outcome.UNKNOWN else event,
+                outcome=outcome,
+                end_index=number,
+                line=line,
+            )
+    yield from under_way.values()
 
 
 def _maps(path: Path) -> Iterator[tuple[int, Fields]]:

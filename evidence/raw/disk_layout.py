@@ -29,6 +29,5 @@ def copy_name(server: str, boot: int) -> str:
 
 def copies(folder: Path) -> list[tuple[str, int, Path]]:
     """(server, boot, folder) of every copy, sorted; folders with other names are ignored."""
-    paths = folder.iterdir() if folder.is_dir() else ()
-    found = ((path, _NAME.fullmatch(path.name)) for path in paths if path.is_dir())
+    found = ((path, _NAME.fullmatch(path.name)) for path in folder.glob("*/"))
     return sorted((name[1], int(name[2]), path) for path, name in found if name)

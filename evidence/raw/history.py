@@ -54,6 +54,7 @@ COMPLETED = packed(
     """
 )
 SLOT = np.dtype([("invoked", INVOKED), ("completed", COMPLETED)])
+_NAMES_AN_ENTRY = np.isin(np.arange(256), (Kind.ADD, Kind.READ, Kind.ENTRY, Kind.FORCE))
 _WORDS = SLOT_BYTES // 8
 _LAYOUT = {"version": VERSION, "slot_size": SLOT_BYTES, "slots": SLOTS}
 
@@ -177,8 +178,7 @@ def _subject(rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     asked, told = rows["invoked"], rows["completed"]
     kind, ended = asked["kind"], told["outcome"] != Outcome.PENDING
     assigned = (kind == Kind.ADD) & ended & (told["entry"] >= 0)
-    of_entry = np.isin(kind, (Kind.ADD, Kind.READ, Kind.ENTRY, Kind.FORCE))
-    entry = np.where(assigned, told["entry"], np.where(of_entry, asked["entry"], -1))
+    entry = np.where(assigned, told["entry"], np.where(_NAMES_AN_ENTRY[kind], asked["entry"], -1))
     return np.where((asked["ledger"] < 0) & ended, told["ledger"], asked["ledger"]), entry
 
 

@@ -44,9 +44,7 @@ class KnownLedgers:
 def read_locations(folder: Path, scratch: Path) -> NDArray[np.int64]:
     """Every (ledger, entry) of a ``locations`` folder, ascending; ``UnreadableIndexError``."""
     keys = bytearray()
-    for key, _ in _items(folder, scratch, values=False):
-        if len(key) != _PLACE.size:
-            raise UnreadableIndexError(f"{folder.name} has a key of {len(key)} bytes")
+    for key, _ in _items(folder, scratch, _PLACE, values=False):
         keys += key
     return np.frombuffer(bytes(keys), dtype=">i8").astype(np.int64).reshape(-1, 2)
 
@@ -54,9 +52,7 @@ def read_locations(folder: Path, scratch: Path) -> NDArray[np.int64]:
 def read_ledgers(folder: Path, scratch: Path) -> KnownLedgers:
     """What a ``ledgers`` folder says; ``UnreadableIndexError``."""
     known: dict[int, dict[int, int]] = {}
-    for key, value in _items(folder, scratch, values=True):
-        if len(key) != _LEDGER.size:
-            raise UnreadableIndexError(f"{folder.name} has a key of {len(key)} bytes")
+    for key, value in _items(folder, scratch, _LEDGER, values=True):
         (ledger,) = _LEDGER.unpack(key)
         if ledger >= 0:  # what lies below are flags of the storage itself
             known[ledger] = _flags(value)
@@ -67,12 +63,18 @@ def read_ledgers(folder: Path, scratch: Path) -> KnownLedgers:
     )
 
 
-def _items(folder: Path, scratch: Path, *, values: bool) -> Iterator[tuple[bytes, bytes]]:
+def _items(
+    folder: Path, scratch: Path, layout: struct.Struct, *, values: bool
+) -> Iterator[tuple[bytes, bytes]]:
+    """Keys, which must be of this layout, and values where they are asked for."""
     with _opened(folder, scratch) as database:
         rows = database.iter()
         rows.seek_to_first()
         while rows.valid():
-            yield bytes(rows.key()), bytes(rows.value()) if values else b""
+            key = bytes(rows.key())
+            if len(key) != layout.size:
+                raise UnreadableIndexError(f"{folder.name} has a key of {len(key)} bytes")
+            yield key, bytes(rows.value()) if values else b""
             rows.next()
         rows.status()  # raises where the iterator ended before the data
 
