@@ -40,18 +40,12 @@ from evidence.collect.wirelogs import LINKS, damage_to_log, is_logged, link_ends
 from evidence.collected import Collection, write_collection
 from evidence.folder import RunFolder
 from evidence.raw.disk_layout import copies
+from evidence.raw.history import Segment
 from evidence.recorders import Lines, read_lines
 from evidence.schemas import OPERATIONS, FaultRow, ServerRow
 from evidence.shapes import EndTree, EventLine, RunTree
 from pipeline.blocks import PARTS, TASKS_OF_CORE, Bucket, merge_all, shared_out
-from pipeline.decoding import (
-    SegmentDone,
-    Target,
-    collect_copy,
-    collect_frames,
-    collect_segments,
-    neighbours,
-)
+from pipeline.decoding import Target, collect_copy, collect_frames, collect_segments, neighbours
 from pipeline.session import Session
 from pipeline.tables import replacing, write_table
 from protocol.errors import EvidenceError
@@ -142,7 +136,7 @@ class _Raw:
             return Lines((), (f"{path.name} is missing: ZooKeeper's transactions were not read",))
         return read_lines(path)
 
-    def collect_histories(self, target: Target) -> tuple[dict[SegmentFile, SegmentDone], Counter[str]]:
+    def collect_histories(self, target: Target) -> tuple[dict[SegmentFile, Segment], Counter[str]]:
         """What became of each history file, and how many rows each table got."""
         task = partial(collect_segments, target, self.run["clients"])
         groups = neighbours(self.histories, together(len(self.histories)), lambda file: file.client)
@@ -186,7 +180,7 @@ class _Raw:
         lines, changes = [*events.records, *disks], self.transactions.records
         return collect_servers(lines, self.clock, logged, events.damage, transactions=changes)
 
-    def small_tables(self, done: Iterable[SegmentDone]) -> dict[str, Collected]:
+    def small_tables(self, done: Iterable[Segment]) -> dict[str, Collected]:
         """The tables that are kept whole, but ``servers``."""
         faults, changes = read_lines(self.folder.faults), self.transactions
         watched = pa.concat_tables([OPERATIONS.empty_table(), *(part.watched for part in done)])
@@ -196,7 +190,7 @@ class _Raw:
             "chains": collect_chains(changes.records, self.clock),
         }
 
-    def damage_to_histories(self, done: Mapping[SegmentFile, SegmentDone]) -> list[str]:
+    def damage_to_histories(self, done: Mapping[SegmentFile, Segment]) -> list[str]:
         """Sentences on history files that are damaged or missing."""
         slots = {file: part.slots for file, part in done.items()}
         damage = missing_histories(slots, self.end["histories"] if self.end else None, self.run["clients"])
@@ -208,7 +202,7 @@ class _Raw:
         self,
         servers: Sequence[ServerRow],
         faults: Sequence[FaultRow],
-        done: Mapping[SegmentFile, SegmentDone],
+        done: Mapping[SegmentFile, Segment],
     ) -> list[str]:
         """Where parts of the record disagree. A run that left steps out lacks their faults rightly."""
         damage = list(histories_cut({file: (part.slots, part.torn) for file, part in done.items()}, servers))

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from checkers.sets.ordering import Column
@@ -50,16 +49,6 @@ class Target:
         return write_part(self.tables, name, part, keys, reading, self.buckets)
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentDone:
-    """What became of one history file: slots used, the watched rows, its damage, halves that are torn."""
-
-    slots: int
-    watched: pa.Table
-    damage: tuple[str, ...]
-    torn: int = 0
-
-
 def neighbours(files: Sequence[File], most: int, like: Callable[[File], object]) -> list[tuple[File, ...]]:
     """The files in their order, up to ``most`` at a time that are alike."""
     groups = [list(group) for _, group in groupby(files, key=like)]
@@ -68,17 +57,17 @@ def neighbours(files: Sequence[File], most: int, like: Callable[[File], object])
 
 def collect_segments(
     target: Target, numbers: Mapping[str, int], files: Sequence[SegmentFile]
-) -> tuple[list[SegmentDone], dict[str, int]]:
-    """Decode history files of one client: what became of each, and how many rows each table got.
+) -> tuple[list[Segment], dict[str, int]]:
+    """Decode history files of one client: each with only its watched rows, and how many rows tables got.
 
     ``numbers`` are the clients' by ``run.json``.
     """
     number = numbers.get(files[0].client)  # files of a client that the run does not know give no rows
     keys: dict[str, list[Column]] = {"operations": [], "census": []}
-    done = []
+    done: list[Segment] = []
     for place, file in enumerate(files):
         segment = _history(file, target.run_id, number)
-        done.append(SegmentDone(segment.slots, segment.watched, segment.damage, segment.torn))
+        done.append(replace(segment, rows=segment.of("watched")))
         for name, known in keys.items():
             known.append(segment.keys(name, place * SLOTS))
     paths = [file.path for file in files]

@@ -92,7 +92,6 @@ class _Making:
         self._rows = rows
         self._chains = chains
         self._parts: list[tuple[Ints, ...]] = []
-        self._names: dict[int, str] = {}
         self._numbers: dict[str, int] = {}
         self._lists: list[Ints] = []
         self._listed = 0
@@ -129,9 +128,7 @@ class _Making:
         rows = self._rows
         digest = int(rows["digest"][row]) & (2**64 - 1)
         name = f"{rows['ledger'][row]}:{rows['entry'][row]} with bytes {digest:016x}"
-        number = self._numbers.setdefault(name, -1 - len(self._numbers))
-        self._names[number] = name
-        return number
+        return self._numbers.setdefault(name, -1 - len(self._numbers))
 
     def adds(self) -> None:
         """Each add, and each entry that proves an add missing from all histories."""
@@ -222,7 +219,7 @@ class _Making:
             length=length,
             elements=np.concatenate([*self._lists, np.empty(0, np.int64)]).astype(np.int64),
             key_names=tuple(chain.name for chain in self._chains),
-            element_names=dict(self._names),
+            element_names={number: name for name, number in self._numbers.items()},
             split=_LEDGER,
             caller=np.where(source < 0, NOBODY, rows["client"][source]) if len(source) else source,
             caller_names={NOBODY: "somebody"},

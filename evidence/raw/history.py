@@ -82,26 +82,27 @@ class Segment:
     @property
     def operations(self) -> pa.Table:
         """The rows of ``operations``."""
-        return _operations(self._of("operations"), self.client)
+        return _operations(self.of("operations"), self.client)
 
     @property
     def census(self) -> pa.Table:
         """The rows of ``census``."""
-        return _census(self._of("census"))
+        return _census(self.of("census"))
 
     @property
     def watched(self) -> pa.Table:
         """Versions of metadata that the observer saw, with the columns of ``operations``."""
-        return _operations(self._of("watched"), self.client)
+        return _operations(self.of("watched"), self.client)
 
     def keys(self, table: str, first: int) -> NDArray[np.int64]:
         """Ledgers, entries and places of the rows of ``operations`` or ``census``; ``first`` is slot 0's."""
-        rows = self._of(table)
+        rows = self.of(table)
         asked = rows["invoked"]
         ledger, entry = _subject(rows) if table == "operations" else (asked["ledger"], asked["entry"])
         return np.stack((ledger, entry, asked["seq"] - self.first_seq + first))
 
-    def _of(self, table: str) -> Rows:
+    def of(self, table: str) -> Rows:
+        """The sound slots that are rows of ``operations`` or ``census``, or that are ``watched``."""
         kind = self.rows["invoked"]["kind"]
         of_census, of_watch = kind == Kind.CENSUS, kind == Kind.WATCHED
         mask = {"census": of_census, "watched": of_watch}.get(table, ~of_census & ~of_watch)
