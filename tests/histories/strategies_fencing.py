@@ -129,7 +129,9 @@ def _fenced(dice: random.Random, ledger: int) -> Fact:
             "rule": 1,
         }
         return _said(dice, Message.RECOVERY_READ, ledger, dice.choice((0, 0, 1, 3, 5)), **made)
-    kind = dice.choice(FENCING)
+    kind = dice.choice(
+        (Message.FENCING_LAC_READ, Message.FENCING_LAC_READ, Message.RECOVERY_READ, Message.LAC_READ)
+    )
     return _said(dice, kind, ledger, -1 if kind != Message.RECOVERY_READ else dice.choice(ENTRIES))
 
 

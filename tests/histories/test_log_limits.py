@@ -5,7 +5,7 @@ from __future__ import annotations
 from checkers.log.checker import Limits, judge_log
 from evidence.findings import Verdict
 from tests.histories.log_story import Txn, append, ok, read, story
-from tests.histories.test_log_stories import CONVICTED
+from tests.histories.test_log_stories import CONVICTED, SEEN
 
 NOTHING = Limits(edges=0)
 
@@ -51,3 +51,7 @@ def test_what_theory_proves_is_told_without_a_witness() -> None:
     judgement = judge_log(story(*ring), limits=NOTHING)
     assert judgement.counts == {"G1c": 1}
     assert judgement.findings[0].text.endswith("proven by their edges; its search reached its limit")
+
+
+def test_enough_is_seen_beside() -> None:
+    assert judge_log(story(*SEEN)).verdict is Verdict.VALID

@@ -9,12 +9,12 @@ import pytest
 
 from checkers.answers import Answers
 from checkers.judging.contract import Batch
-from checkers.judging.judge import check_all, combined_facts, conclude_all, facts_of, join_all
+from checkers.judging.judge import check_all, combined_facts, conclude_all, facts_of, join_all, judge
 from checkers.lac.checker import Lac
 from checkers.recovery.checker import Recovery
 from evidence.codes import Kind, Message, Outcome
 from evidence.schemas import FRAMES, OPERATIONS
-from tests.histories.asking import add, answered
+from tests.histories.asking import ENOENTRY, add, answered, plain_read
 from tests.histories.families import FAMILIES
 from tests.histories.lives import took
 from tests.histories.story import BLANK, chunk, created, run_facts
@@ -87,3 +87,11 @@ def test_of_many_adds_in_time_hardly_anything_is_left(number):
     found = join_all((check_all(batch, run, known, checkers=only) for batch in batches), checkers=only)
     assert len(pickle.dumps(found)) < 20_000
     assert conclude_all(found, run, known, checkers=only).judgements["lac"].seen["acked_in_time"] == number
+
+
+def test_a_denied_range_of_a_long_ledger_is_found_in_one_piece():
+    acks = [answered("writer", "b1", add(entry), at=10) for entry in range(3000)]
+    denials = [answered("reader", "b1", plain_read(entry), ENOENTRY, at=20) for entry in range(500, 2500)]
+    history, run = [*acks, *denials], run_facts(wire=True)
+    whole = judge([chunk(history)], run, checkers=(Answers(),)).judgements["answers"]
+    assert [(f.first_entry, f.last_entry) for f in whole.findings] == [(500, 2499)]

@@ -19,6 +19,7 @@ from tests.histories import twins_holdings as twins
 from tests.histories.cluster import Bugs
 from tests.histories.simulator import simulated
 from tests.histories.story import chunk
+from tests.histories.strategies import random_cuts
 
 LOSING = {"losses": True, "crashes": 12, "flushes": False, "steps": 250}
 RUNS = {
@@ -150,6 +151,13 @@ def test_a_record_that_was_doctored_is_read_as_the_twin_reads_it(variant):
         assert {"held", "unread", "no fault", "repaired", "wiped"} <= {
             what for what in turned if turned[what]
         }, turned
+
+
+@pytest.mark.parametrize("variant", RUNS)
+def test_it_does_not_matter_where_the_rows_were_cut(variant):
+    for seed, _, history, facts, whole in runs(range(3100, 3103), bugs=Bugs(denies=0.2), **RUNS[variant]):
+        parts = [chunk(part) for part in random_cuts(seed, history)]
+        assert judge(parts, facts, checkers=CHECKERS).as_json() == whole.as_json(), seed
 
 
 @pytest.mark.parametrize("variant", ["some of it is flushed", "few bookies", "contested"])

@@ -74,6 +74,10 @@ def test_a_damaged_copy_on_a_bookie_is_noted():
     assert judgement.notes == ("1 census answer held other bytes than the entry's",)
 
 
+def test_nothing_delivered_nothing_proven():
+    assert content(acked(0)).verdict is Verdict.UNKNOWN
+
+
 def copies(**written):
     """The copies that the last census pass found of entry 0, by bookie: what each differs in."""
     marks = {"b1": {}, "b2": {}, "b3": {}, **written}

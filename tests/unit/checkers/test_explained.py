@@ -294,6 +294,10 @@ def test_why_a_disk_could_not_be_read_is_told():
     )
 
 
+def test_a_holder_that_lived_on_is_no_such_loss():
+    assert classes(servers=(*LIVES[:5], *boot(3), *READ)) == UNEXPLAINED
+
+
 def test_an_acknowledgement_of_nobody_known_may_hide_a_holder():
     hidden = took(1, 2, 102, flags=FrameFlag.AMBIGUOUS)
     assert classes(LOSS, ACKS, hidden) == UNDETERMINED

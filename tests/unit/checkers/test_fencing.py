@@ -269,6 +269,17 @@ def test_of_many_adds_the_late_ones_are_counted_wherever_the_rows_are_cut():
         assert [(f.first_entry, f.last_entry) for f in judgement.findings] == [(4_501, 4_999), (4_802, 4_999)]
 
 
+def test_all_late_adds_are_counted_however_many_there_are():
+    history = facts(created(), closed(-1, 1, latest_ns=10), flood(3_000))
+    judgement = judge(in_pieces(history, 1_000), run_facts(wire=True)).judgements["fencing"]
+    assert judgement.counts["added_after_close"] == 2_989
+    assert [(f.first_entry, f.last_entry) for f in judgement.findings] == [(11, 2_999)]
+    history = facts(created(), closed(-1, 1, latest_ns=-1), flood(3_000))
+    judgement = judge(in_pieces(history, 1_000), run_facts(wire=True)).judgements["fencing"]
+    assert judgement.counts["added_after_close"] == 3_000
+    assert [(f.first_entry, f.last_entry) for f in judgement.findings] == [(0, 2_999)]
+
+
 def test_an_entry_that_was_added_twice_after_the_close_counts_twice():
     history = [CLOSED, late(0, 101), late(1, 103, seq=2), late(1, 102, seq=3)]
     (finding,) = fencing(*history).findings

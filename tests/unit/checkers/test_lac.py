@@ -172,6 +172,11 @@ def test_unseen_metadata_may_hide_a_recovery():
     assert not lac(created(), closed(0, 2), acked(0), refused(1), told(1)).findings
 
 
+def test_torn_histories_may_hide_the_add():
+    history = [created(), acked(0), refused(1), told(1)]
+    assert not lac(*history, damage=("operations: writer torn",)).findings
+
+
 def test_no_lac_told_nothing_proven():
     judgement = lac(acked(0, lac=-1))
     assert (judgement.verdict, judgement.notes) == (Verdict.UNKNOWN, ())

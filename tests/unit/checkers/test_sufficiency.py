@@ -85,6 +85,12 @@ def test_a_fault_that_was_only_planned_did_nothing():
     assert evidence(acked(0), good_ending(0), faults=(never,)).verdict is Verdict.VALID
 
 
+def test_the_unplanned_death_of_a_bookie_is_said_and_does_not_blind():
+    judgement = evidence(acked(0), good_ending(0), faults=(fault(kind="unplanned", target="b2"),))
+    assert judgement.verdict is Verdict.VALID
+    assert judgement.notes == ("1 server died without a fault of the run: b2",)
+
+
 @pytest.mark.parametrize(
     ("damage", "touched"),
     [

@@ -16,6 +16,7 @@ from tests.histories.story import (
     facts,
     good_ending,
     judged,
+    kept,
     run_facts,
     vanished,
 )
@@ -113,6 +114,11 @@ def test_headlines():
         "0 of 0 acknowledged entries lost; 1 promised entry of deleted ledgers left out"
     )
     assert "1 ledger vanished" in judged(acked(0), created(), vanished()).headline
+
+
+def test_a_run_without_census_and_final_reads_is_never_valid():
+    assert judged(acked(0), created(), closed(0)).verdict is U
+    assert judged(acked(0), created(), closed(0), kept(0)).verdict is U
 
 
 def test_a_released_ledger_leaves_the_others_to_prove_the_run():
