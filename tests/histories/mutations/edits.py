@@ -93,3 +93,9 @@ def lost(classes: Mapping[int, str]) -> set[Sign]:
 def lost_of(history: list[Fact], run: RunFacts, *entries: int) -> set[Sign]:
     """Losses of the entries of a doctored history, each of the class that the naive twin gives it."""
     return lost({entry: loss_class(history, run, 1, entry) for entry in entries})
+
+
+def wrong_length(case: Any) -> set[Sign]:
+    """The finding of a closed length that is not the sum of the sizes; none where adds are deferred."""
+    deferred = any(row["flags"] & Flag.DEFERRED_SYNC for row in case.rows("operations"))
+    return set() if deferred else {Sign("metadata/wrong_length")}

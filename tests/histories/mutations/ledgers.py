@@ -2,10 +2,10 @@
 
 from itertools import pairwise
 
-from evidence.codes import Flag, Holding, Kind, Outcome
+from evidence.codes import Holding, Kind, Outcome
 from protocol.metadata import LedgerState
 from tests.histories.lawful import lawful
-from tests.histories.mutations.edits import denied_by_all, final, lost_of, replaced, without
+from tests.histories.mutations.edits import denied_by_all, final, lost_of, replaced, without, wrong_length
 from tests.histories.mutations.registry import UNKNOWN, Sign, operator, span
 from tests.histories.story import SIZE, deleted, vanished
 from tests.histories.twins_recovery import recovery
@@ -129,7 +129,7 @@ def the_length_changes_after_the_close(case, dice):
     last = case.rows("ledgers")[-1]
     length = last["length_bytes"] + dice.choice([-1, 1])
     later = {**last, "version": last["version"] + 1, "length_bytes": length}
-    return [*case.history, ("ledgers", later)], {Sign("metadata/illegal_move"), *_wrong_length(case)}
+    return [*case.history, ("ledgers", later)], {Sign("metadata/illegal_move"), *wrong_length(case)}
 
 
 @operator("no add is deferred: a close cuts such adds off, and keeps their bytes in the length", of=lawful)
@@ -145,12 +145,7 @@ def the_closed_length_is_wrong(case, dice):
         )
         for table, row in case.history
     ]
-    return history, _wrong_length(case)
-
-
-def _wrong_length(case):
-    deferred = any(row["flags"] & Flag.DEFERRED_SYNC for row in case.rows("operations"))
-    return set() if deferred else {Sign("metadata/wrong_length")}
+    return history, wrong_length(case)
 
 
 @operator("always", of=lawful)

@@ -12,6 +12,7 @@ from tests.histories.mutations.edits import (
     lost_of,
     replaced,
     without,
+    wrong_length,
 )
 from tests.histories.mutations.registry import UNKNOWN, Sign, operator, span
 from tests.histories.story import READER, operation
@@ -56,11 +57,15 @@ def a_reader_got_damaged_bytes(case, dice):
 
 @operator("the entry was acknowledged, or the census shows it", of=lawful)
 def a_reader_got_another_writing(case, dice):
-    """Without an acknowledgement and without a copy in the census there is nothing to differ from."""
+    """Without an acknowledgement and without a copy in the census there is nothing to differ from.
+
+    Where no acknowledgement shows the size of the entry, that of the other writing counts for the length.
+    """
     entry = dice.randint(0, case.end)
     known = entry < case.acked or any(row["entry"] == entry and row["origin"] for row in case.rows("census"))
     history = changed(case.history, is_final_entry(entry), size_bytes=77)
-    return history, span("content/two_writings", entry, entry) if known else {UNKNOWN}
+    sized = set() if entry < case.acked else wrong_length(case)
+    return history, {*span("content/two_writings", entry, entry), *sized} if known else {UNKNOWN}
 
 
 @operator("always", of=lawful)
