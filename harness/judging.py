@@ -86,7 +86,7 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
     facts = folder.run()
     plan = from_json(facts).plan
     names = ledger_names(folder)
-    found = _found(verdict, names)
+    found = _found(verdict, folder, names)
     counting = convicting_properties(plan.required, verdict.judgements)
     comparison = compare(
         plan.expect,
@@ -117,8 +117,10 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
     )
 
 
-def _found(verdict: RunVerdict, names: Mapping[int, str]) -> list[Found]:
+def _found(verdict: RunVerdict, folder: RunFolder, names: Mapping[int, str]) -> list[Found]:
     """The anomalies of a verdict; what the plan's allowance excuses needs no statement."""
+    from pipeline.tables import read_findings
+
     return [
         Found(
             finding.property,
@@ -129,9 +131,8 @@ def _found(verdict: RunVerdict, names: Mapping[int, str]) -> list[Found]:
             finding.last_entry,
             finding.count,
         )
-        for judgement in verdict.judgements.values()
-        if not within_allowance(judgement)
-        for finding in judgement.findings
+        for finding in read_findings(folder.findings, verdict)
+        if not within_allowance(verdict.judgements[finding.property])
     ]
 
 
@@ -139,7 +140,7 @@ def broken_unstated(verdict: RunVerdict, folder: RunFolder) -> tuple[str, ...]:
     """The properties with an anomaly that would not show without a seeded defect: nothing states it."""
     facts = folder.run()
     plan = from_json(facts).plan
-    found = _found(verdict, ledger_names(folder))
+    found = _found(verdict, folder, ledger_names(folder))
     others = unstated(plan.expect, found, mode=verdict.mode, version=facts["bookkeeper"], rounds=plan.rounds)
     return tuple(sorted({one.property for one in others}))
 

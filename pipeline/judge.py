@@ -24,7 +24,7 @@ from evidence.folder import RunFolder, write_json
 from evidence.schemas import BLOCKED, TABLES
 from pipeline.blocks import TASKS_OF_CORE, Block, Bucket, Columns, batches, largest_block, rows_of, shared_out
 from pipeline.session import Session
-from pipeline.tables import read_facts, read_table, write_findings
+from pipeline.tables import listed, read_facts, read_table, write_findings
 from protocol.errors import EvidenceError, JudgementError
 
 _UNASKED: Columns = {"census": ("digest",), "frames": ("connection", "protocol", "txn")}
@@ -93,9 +93,8 @@ def judge(session: Session, folder: RunFolder) -> RunVerdict:
 
 def _is_cut(verdict: RunVerdict) -> bool:
     """Whether a list of findings is as long as it may be."""
-    findings = (one for judgement in verdict.judgements.values() for one in judgement.findings)
-    listed = Counter((one.property, one.kind, one.loss, one.ledger) for one in findings)
-    return max(listed.values(), default=0) >= KEPT
+    lengths = Counter((one.property, one.kind, one.loss, one.ledger) for one in listed(verdict))
+    return max(lengths.values(), default=0) >= KEPT
 
 
 def _sizes(folder: RunFolder, collection: Collection) -> dict[int, int]:

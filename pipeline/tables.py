@@ -6,7 +6,7 @@ A new collection replaces the old one whole. :mod:`evidence.collected` says what
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -17,7 +17,7 @@ from pyarrow.feather import read_table as read_feather
 from pyarrow.feather import write_feather
 
 from checkers.judging.contract import LedgerFacts
-from evidence.findings import RunVerdict
+from evidence.findings import Finding, RunVerdict
 from evidence.folder import RunFolder
 from evidence.schemas import TABLES
 
@@ -48,9 +48,20 @@ def read_table(tables: Path, name: str) -> pa.Table:
 
 def write_findings(path: Path, verdict: RunVerdict) -> None:
     """Write every finding of a verdict: a row each, with the columns of :data:`FINDINGS`."""
-    judgements = verdict.judgements.values()
-    rows = [asdict(finding) for judgement in judgements for finding in judgement.findings]
+    rows = [asdict(finding) for finding in listed(verdict)]
     pq.write_table(pa.Table.from_pylist(rows, schema=FINDINGS), path, compression="zstd")
+
+
+def read_findings(path: Path, verdict: RunVerdict) -> Sequence[Finding]:
+    """Every finding of a verdict, whether or not its lists were cut."""
+    if path.exists():
+        return [Finding(**row) for row in pq.read_table(path).to_pylist()]
+    return listed(verdict)
+
+
+def listed(verdict: RunVerdict) -> list[Finding]:
+    """The findings in a verdict's lists."""
+    return [finding for judgement in verdict.judgements.values() for finding in judgement.findings]
 
 
 def write_facts(tables: Path, bucket: int, facts: LedgerFacts) -> None:

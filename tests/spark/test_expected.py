@@ -72,6 +72,17 @@ def test_the_expected_loss_is_as_expected(tmp_path: Path) -> None:
     assert compared(tmp_path, LOST).met
 
 
+@pytest.mark.parametrize(("of", "met"), [({"count": 200}, True), ({"entries": [0, 300]}, False)])
+def test_losses_beyond_those_that_a_verdict_lists_are_compared_as_well(
+    tmp_path: Path, of: Mapping[str, Any], met: bool
+) -> None:
+    """Every second entry is lost: 200 findings, of which the verdict has the first 100."""
+    story = Story({MAIN: 20, CONTROL: 400}, lost={CONTROL: range(0, 400, 2)})
+    stated = {"property": "durability", "ledger": "l9", **of}
+    comparison = compared(tmp_path, story, plan=PLAN | {"expect": {"protected": [{"breaks": stated}]}})
+    assert (comparison.met, comparison.unexpected) == (met, not met)
+
+
 @pytest.mark.parametrize("required", ["durability", "closing"])
 def test_a_ledger_that_could_not_be_read_meets_nothing_beside_the_expected_loss(
     tmp_path: Path, required: str
