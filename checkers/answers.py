@@ -4,6 +4,9 @@ Only explicit negatives to reads of an entry are denials. They count as the book
 boot, whatever became of them on their way. A denial lasts from when its request was passed on at the earliest
 until the proxy had it. An acknowledgement had been given when the proxy had it.
 
+A clean shutdown flushes everything, so the boots after it have what a bookie acknowledged, where nothing else
+happened to the bookie or its disk.
+
 A bookie may forget a ledger whose metadata is gone, and a closed ledger that names the bookie no more
 (``ScanAndCompareGarbageCollector``); a delete that was invoked releases its ledger. After an unclean end a
 protected bookie must not deny what it may have lost, of every ledger that is not closed and names the
@@ -17,12 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.facts.alterations import changes_since
+from checkers.facts.alterations import changes_since, disturbed, injected
 from checkers.facts.boots import Boot, bookie_of, boots_of, by_lives, life_name, life_of
 from checkers.facts.disks import altered, on_disks
 from checkers.facts.ledgers import RELEASED, histories
@@ -34,9 +38,16 @@ from checkers.judging.found import Found, Row, first_rows, kept
 from checkers.sets.spans import Spans, ints
 from evidence.codes import NEVER, Message, Status
 from evidence.findings import Finding, Judgement, Verdict
+from protocol.faults import effects_of
 
-_OWN, _HELD, _LIMBO = "denied_own_ack", "denied_held", "limbo_not_shown"
-_TEXTS = {_OWN: "that it had acknowledged", _HELD: "that its disk had held", _LIMBO: "where limbo was due"}
+_OWN, _FLUSHED = "denied_own_ack", "denied_flushed"
+_HELD, _LIMBO = "denied_held", "limbo_not_shown"
+_TEXTS = {
+    _OWN: "that it had acknowledged",
+    _FLUSHED: "that it had acknowledged before a clean shutdown",
+    _HELD: "that its disk had held",
+    _LIMBO: "where limbo was due",
+}
 _READS = (Message.READ, Message.RECOVERY_READ)
 _ANSWER = ("received_ns", "asked_ns", "kind", "status", "source")
 _WORDS = {Status.ENOENTRY: "no such entry", Status.ENOLEDGER: "no such ledger"}
@@ -69,7 +80,7 @@ class Answers(Checker):
 
     name = "answers"
     tables = ("frames", "ledgers", "operations", "holdings")
-    kinds = (_OWN, _HELD, _LIMBO)
+    kinds = (_OWN, _FLUSHED, _HELD, _LIMBO)
     facts = (SERVED, RELEASED)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
@@ -136,7 +147,9 @@ def _wrong(denied: pa.Table, batch: Batch, facts: LedgerFacts, run: RunFacts) ->
 
     own, held = _acknowledged(denied, batch.frames.once(_acks)), _on_disk(denied, batch.once(on_disks), run)
     after = denied.filter(pc.is_in(denied["life"], pa.array(list(owing), pa.int64())))
+    flushed = _flushed(denied, batch.frames.once(_acks), run.once(_flushed_since))
     yield _rows(_OWN, _in_time(own, known, "until_ns"), "added", "acked_ns")
+    yield _rows(_FLUSHED, _in_time(flushed, known, "until_ns"), "added", "acked_ns", "acked_by")
     yield _rows(_HELD, _in_time(held, known, "until_ns"), "died")
     yield _rows(_LIMBO, _in_time(after, marked, "until_ns", "marking", "crashed"), "marking", "crashed")
 
@@ -146,6 +159,35 @@ def _acknowledged(denied: pa.Table, acks: Sequence[Rows]) -> pa.Table:
     taken = _table(acks, "kind", "received_ns").rename_columns({"kind": "added", "received_ns": "acked_ns"})
     both = taken.join(denied, ["ledger", "entry", "life"], join_type="inner", use_threads=False)
     return both.filter(pc.less(both["acked_ns"], both["asked_ns"]))
+
+
+def _flushed(denied: pa.Table, acks: Sequence[Rows], since: Mapping[int, int]) -> pa.Table:
+    """Denials of what an earlier life acknowledged, if each life from that one on was shut down cleanly."""
+    first = np.array([since.get(life, life) for life in denied["life"].to_pylist()], dtype=np.int64)
+    denied = denied.append_column("first", pa.array(first))
+    denied = denied.filter(pc.less(denied["first"], denied["life"]))
+    taken = _table(acks, "kind", "received_ns")
+    taken = taken.rename_columns({"kind": "added", "received_ns": "acked_ns", "life": "acked_by"})
+    both = taken.join(denied, ["ledger", "entry"], join_type="inner", use_threads=False)
+    mine = pc.and_(pc.less_equal(both["first"], both["acked_by"]), pc.less(both["acked_by"], both["life"]))
+    return both.filter(mine)
+
+
+def _flushed_since(run: RunFacts) -> Mapping[int, int]:
+    """Life -> the first of its bookie from which on each was shut down cleanly, up to the one before it.
+
+    Left out are bookies of which a fault that did not end it may have hindered a flush, those whose disk may
+    have been changed, and those that the plan starts with other settings, such as other directories.
+    """
+    lasting = (fault for fault in injected(run) if not effects_of(fault["kind"]).ends)
+    hit = run.changed.union(*(fault["target"].split(",") for fault in lasting))
+    spoiled = disturbed(run) | {run.bookies.get(name) for name in hit}
+    found: dict[int, int] = {}
+    for boots in (boots for bookie, boots in boots_of(run).items() if bookie not in spoiled):
+        for before, boot in pairwise(boots):
+            if not before.unclean and before.ended_ns != NEVER:
+                found[boot.life] = found.get(before.life, before.life)
+    return found
 
 
 def _on_disk(denied: pa.Table, disks: Mapping[int, Spans], run: RunFacts) -> pa.Table:
@@ -258,9 +300,16 @@ def _finding(kind: str, row: Row, run: RunFacts) -> Finding:
 
 def _why(kind: str, row: Row, why: Sequence[int], run: RunFacts) -> str:
     """Why the first entry of a row must not be denied; ``why`` are the columns that are the kind's own."""
-    if kind == _OWN:
+    if kind in (_OWN, _FLUSHED):
         word, by = "add" if why[0] == Message.ADD else "recovery add", run.time_text(why[1])
+    if kind == _OWN:
         return f"the same boot answered EOK to the {word} of entry {row.first}, received by {by}"
+    if kind == _FLUSHED:
+        acked_by = life_name(run, why[2])
+        return (
+            f"{acked_by} answered EOK to the {word} of entry {row.first}, received by {by}; each boot from "
+            "that one on was shut down cleanly"
+        )
     if kind == _HELD:
         died = life_name(run, why[0])
         return f"its disk held entry {row.first} when {died} died, and nothing changed it since"

@@ -57,6 +57,7 @@ def run_facts(folder: RunFolder, collection: Collection) -> RunFacts:
         wire=is_logged(folder.frames, end),
         least_loss=least_losses(run),
         guarded=guarded_bookies(run),
+        changed=changed_bookies(run),
         began_ns=int(run["clock"]["monotonic_ns"]),
         damage=collection.damage,
         chains=chains_of(read_table(folder.tables, "chains").to_pylist()),
@@ -84,6 +85,11 @@ def guarded_bookies(run: Tree) -> frozenset[str]:
     return frozenset(
         name for name in run["bookies"] if name not in changed and _has_protection(versions.get(name))
     )
+
+
+def changed_bookies(run: Tree) -> frozenset[str]:
+    """Those that the plan starts with other settings."""
+    return frozenset(target for target, start in _starts(run.get("plan")) if start.get("conf"))
 
 
 def least_losses(run: Tree) -> dict[str, Loses]:

@@ -82,7 +82,14 @@ FAMILIES = {
         600,
         (
             *("legal", "by_writer", "by_bookie", "unseen", "ended_too_soon", "fenced_too_few"),
-            *("not_written_back", "not_read", "wrote_back_unread", "denied_own_ack", "limbo_not_shown"),
+            *(
+                "not_written_back",
+                "not_read",
+                "wrote_back_unread",
+                "denied_own_ack",
+                "denied_flushed",
+                "limbo_not_shown",
+            ),
         ),
         16,
     ),

@@ -236,9 +236,15 @@ on_the_wire(
 )
 ACK, DENIAL = answer("writer", "b1", add(3), at=10), answer("reader", "b1", plain_read(3), ENOENTRY, at=20)
 on_the_wire("answers/denied_own_ack", ACK, DENIAL, lawful=[ACK, answer("reader", "b1", plain_read(3), at=20)])
+LATE = answer("reader", "b1", plain_read(3), ENOENTRY, at=100, boot=2)
+on_the_wire(
+    "answers/denied_flushed",
+    [ACK, LATE],
+    servers=(*boot(1, stopped=50), *boot(1, 2, began=90)),
+    lawful=[answer("writer", "b1", add(4), at=10), LATE],
+)
 DIED = (*boot(1, killed=50), copied(1, at=60), *boot(1, 2, began=90))
 KILL = fault(1, "kill", "b1", planned_ns=45, injected_ns=70, confirmed_ns=71, healed_ns=95)
-LATE = answer("reader", "b1", plain_read(3), ENOENTRY, at=100, boot=2)
 on_the_wire(
     "answers/denied_held",
     [on_disk(1, 0, 9), LATE],

@@ -344,6 +344,23 @@ def says(row: Row) -> bool:
     return denies(row) or took(row)
 
 
+def only_stopped(numbers: range, row: Row, run: RunFacts) -> bool:
+    """Whether these boots of a bookie were shut down cleanly, and nothing else ever happened to it."""
+    [name] = [name for name, bookie in run.bookies.items() if bookie == row["bookie"]]
+    lives = boots(run, row["bookie"])
+    if row["boot"] not in lives or not all(number in lives and "exit" in lives[number] for number in numbers):
+        return False
+    ends = [json.loads(lives[number]["exit"]["detail"]) for number in numbers]
+    clean = all(end["signal"] in (None, 15) and end["code"] in (None, 0, 143) for end in ends)
+    harmed = any(
+        fault["injected_ns"] != NEVER
+        and fault["kind"] not in ("kill", "stop", "power_loss")
+        and name in fault["target"].split(",")
+        for fault in run.faults
+    )
+    return clean and not harmed and name not in run.changed
+
+
 def answered(history: list[Fact], run: RunFacts) -> Things:
     """The anomalies of ``answers``, once for each boot."""
     found = set()
@@ -355,6 +372,13 @@ def answered(history: list[Fact], run: RunFacts) -> Things:
             same = (ack["bookie"], ack["boot"], ack["ledger"], ack["entry"]) == where
             if same and ack["received_ns"] < row["asked_ns"]:
                 found.add(("denied_own_ack", *where))
+            mine = (ack["bookie"], ack["ledger"], ack["entry"]) == (
+                row["bookie"],
+                row["ledger"],
+                row["entry"],
+            )
+            if mine and ack["boot"] < row["boot"] and only_stopped(range(ack["boot"], row["boot"]), row, run):
+                found.add(("denied_flushed", *where))
         if owed_limbo(history, row, run):
             found.add(("limbo_not_shown", *where))
     return Counter((kind, ledger, entry) for kind, _, _, ledger, entry in found)

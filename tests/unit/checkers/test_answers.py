@@ -72,6 +72,79 @@ def test_another_boot_may_have_lost_it():
     assert not found(ACK, denied(boot=2))
 
 
+FLUSHED = [("denied_flushed", 3, 3)]
+
+
+def restarted(*ends, **run):
+    """What is found where b1 took entry 3 in its first boot and denies it in its last; how others ended."""
+    events = [server(1, number, "started", 10 * number, 10 * number) for number in range(1, len(ends) + 2)]
+    events += [
+        server(1, number, "exit", 10 * number + 5, 10 * number + 5, **how)
+        for number, how in enumerate(ends, 1)
+    ]
+    last = 10 * len(ends) + 12
+    ack, late = answered("writer", "b1", add(3), at=12), denied(boot=len(ends) + 1, at=last)
+    return found(ack, late, servers=tuple(events), **run)
+
+
+CLEAN, CRASHED = {"code": 143, "signal": None}, {"code": None, "signal": 9}
+
+
+def test_a_clean_shutdown_loses_nothing():
+    assert restarted(CLEAN) == restarted(CLEAN, CLEAN) == FLUSHED
+    assert not restarted(CRASHED)
+    assert not restarted(CLEAN, CRASHED)
+    assert not restarted(CRASHED, CLEAN)
+
+
+def test_an_end_that_was_not_recorded_may_have_been_a_crash():
+    events = (server(1, 1, "started", 1, 1), server(1, 2, "started", 15, 15))
+    assert not found(ACK, denied(boot=2), servers=events)
+
+
+@pytest.mark.parametrize("kind", ["fill", "read_only", "slow_disk", "wipe", "corrupt", "pause"])
+def test_a_fault_of_the_bookie_may_have_hindered_the_flush(kind):
+    assert not restarted(CLEAN, faults=(fault(1, kind, "b1"),))
+    assert restarted(CLEAN, faults=(fault(1, kind, "b2"),)) == FLUSHED
+
+
+def test_the_stop_itself_and_faults_of_links_hinder_no_flush():
+    assert restarted(CLEAN, faults=(fault(1, "stop", "b1"), fault(2, "cut", "writer-b1"))) == FLUSHED
+
+
+def test_other_settings_may_name_other_directories():
+    assert not restarted(CLEAN, changed=frozenset({"b1"}))
+    assert restarted(CLEAN, changed=frozenset({"b2"})) == FLUSHED
+
+
+def test_an_operator_may_have_changed_the_files():
+    command = server(0, 1, "command", 16, 16, command="rebuild_index", target="b1") | {"server": "admin"}
+    events = (server(1, 1, "started", 1, 1), server(1, 1, "exit", 15, 15, **CLEAN), command)
+    events += (server(1, 2, "started", 18, 18),)
+    assert not found(ACK, denied(boot=2), servers=events)
+    assert found(ACK, denied(boot=2), servers=(*events[:2], events[3])) == FLUSHED
+
+
+def test_what_the_metadata_release_may_be_forgotten_at_a_clean_restart_too():
+    assert not restarted(CLEAN, damage=("faults: torn",))
+    events = (server(1, 1, "started", 1, 1), server(1, 1, "exit", 15, 15, **CLEAN))
+    events += (server(1, 2, "started", 18, 18),)
+    assert not found(ACK, denied(boot=2), deleted(invoked_ns=20), servers=events)
+
+
+def test_the_proof_names_the_boot_that_acknowledged():
+    events = (server(1, 1, "started", 1, 1), server(1, 1, "exit", 15, 15, **CLEAN))
+    events += (server(1, 2, "started", 18, 18),)
+    (finding,) = told(ACK, denied(boot=2), servers=events).findings
+    assert finding.text == (
+        "ledger 1: b1 (boot 2) denied entry 3 that it had acknowledged before a clean shutdown"
+    )
+    assert finding.proof[0] == (
+        "b1 boot 1 answered EOK to the add of entry 3, received by 0.000000010 s; each boot from that one "
+        "on was shut down cleanly"
+    )
+
+
 @pytest.mark.parametrize("status", [EIO, UNKNOWN_STATE, Status.ETOOMANYREQUESTS])
 def test_an_unknown_answer_denies_nothing(status):
     assert not found(ACK, denied(status=status))

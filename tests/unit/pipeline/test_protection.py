@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.facts import guarded_bookies, least_losses
+from pipeline.facts import changed_bookies, guarded_bookies, least_losses
 from protocol.faults import Loses
 from protocol.modes import MODES
 
@@ -101,3 +101,10 @@ def test_what_may_take_it_is_not_known_of_a_bookie_that_is_started_otherwise() -
     }
     assert set(least_losses(run({"start": {"target": "b1", "conf": {"flushInterval": "1"}}}))) == ALL
     assert least_losses({"bookies": {"b1": 1}}) == {}
+
+
+def test_other_settings_are_those_of_a_start_and_of_a_roll_anywhere_in_the_plan() -> None:
+    start = {"start": {"target": "b1", "conf": {"ledgerDirectories": "more,ledgers"}}}
+    roll = {"together": [[{"roll": {"targets": ["b3"], "conf": {"flushInterval": 1}}}]]}
+    assert changed_bookies(run(start, roll)) == {"b1", "b3"}
+    assert changed_bookies(run({"start": {"target": "b2", "conf": {}}})) == frozenset()
