@@ -8,7 +8,8 @@ A change of the store's content by an injected fault is no move of BookKeeper's:
 follows from it is judged.
 
 The length of a closed ledger is the sum of the bytes of its entries (``LedgerMetadata.getLength``). The
-entries' sizes are those that clients know: of acknowledged adds, and of payloads that prove themselves.
+entries' sizes are those that clients know: of acknowledged adds, and of payloads that prove themselves. A
+recovery may take another length over (docs/findings/recovered-length.md); a writer knows its own.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from checkers.judging.found import Found, capped, ledger_rows
 from checkers.sets.marks import Marks
 from evidence.codes import Flag
 from evidence.findings import Finding, Judgement, Verdict
-from protocol.metadata import LedgerMetadata, illegal_move, malformed
+from protocol.metadata import LedgerMetadata, LedgerState, illegal_move, malformed
 from protocol.wording import counted
 
 LOOSE = operations_fact("loose_length", lambda rows: rows.where(flagged(rows, Flag.DEFERRED_SYNC | Flag.ADV)))
@@ -42,7 +43,7 @@ class Metadata(Checker):
 
     name = "metadata"
     tables = ("ledgers",)
-    kinds = ("malformed", "illegal_move", "two_versions", "wrong_length")
+    kinds = ("malformed", "illegal_move", "two_versions", "wrong_length", "wrong_own_length")
     facts = (LOOSE,)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
@@ -111,10 +112,14 @@ def _judged(chain: tuple[Version, ...], run: RunFacts) -> Iterator[Finding]:
 
 
 class Length(NamedTuple):
-    """What a closed ledger should have as its length, and the version that closed it."""
+    """What a closed ledger should have as its length, and its last version.
+
+    ``own`` says that its writer closed it: it was never in recovery.
+    """
 
     close: Version
     size_bytes: int
+    own: bool
 
     @property
     def wrong(self) -> bool:
@@ -135,7 +140,9 @@ def _lengths(found: Found, facts: LedgerFacts) -> Iterator[Length]:
     }
     for ledger, close in known.closes.items():
         if ledger not in left_out and sized.get(ledger, 0) == close.last_entry + 1:
-            yield Length(close, size_bytes.get(ledger, 0))
+            recovering = any(version.state == LedgerState.IN_RECOVERY for version in known.of[ledger])
+            own = not recovering and known.seen_whole(ledger)
+            yield Length(close, size_bytes.get(ledger, 0), own)
 
 
 def _not_compared(ledgers: set[int], run: RunFacts) -> Iterator[str]:
@@ -149,10 +156,10 @@ def _not_compared(ledgers: set[int], run: RunFacts) -> Iterator[str]:
 def _wrong_length(length: Length, run: RunFacts) -> Finding:
     close = length.close
     return run.finding(
-        "metadata/wrong_length",
+        f"metadata/wrong_{'own_' if length.own else ''}length",
         (close.ledger,),
-        f"closed at {close.last_entry} with the length {close.length_bytes}, "
-        f"and its entries have {length.size_bytes} bytes",
+        f"closed {'by its writer ' if length.own else ''}at {close.last_entry} with the length "
+        f"{close.length_bytes}, and its entries have {length.size_bytes} bytes",
         _sentence(close),
         f"the acknowledged adds and the reads of its {counted(close.last_entry + 1, 'entry', 'entries')} "
         f"have {length.size_bytes} bytes",

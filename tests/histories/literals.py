@@ -192,6 +192,11 @@ says(
 says("metadata/two_versions", created(), closed(4, 0), lawful=[created(), created()])
 says(
     "metadata/wrong_length",
+    [acked(0), acked(1), created(), recovering(), closed(1, 2, length_bytes=300)],
+    lawful=[acked(0), acked(1), created(), recovering(), closed(1, 2, length_bytes=200)],
+)
+says(
+    "metadata/wrong_own_length",
     [acked(0), acked(1), created(), closed(1, length_bytes=300)],
     lawful=[acked(0), acked(1), created(), closed(1, length_bytes=200)],
 )

@@ -350,10 +350,17 @@ def metadata(history: list[Fact]) -> Plain:
             "malformed": sum(is_malformed(version) for version in versions),
             "illegal_move": sum(follows(old, new) for old, new in pairwise(versions)),
             "two_versions": sum(old["version"] == new["version"] for old, new in pairwise(versions)),
-            "wrong_length": int(has_wrong_length(history, versions, ledger)),
+            wrong_length(versions): int(has_wrong_length(history, versions, ledger)),
         }
         things += [(kind, ledger, number) for kind, number in wrong.items() if number]
     return concluded(things, any(chain(history, ledger) for ledger in ledgers_of(history)))
+
+
+def wrong_length(versions: list[Row]) -> str:
+    """The kind for a ledger with these versions: of a writer's own close, if it can be of none else."""
+    whole = [version["version"] for version in versions] == list(range(len(versions)))
+    own = whole and not any(version["state"] == 2 for version in versions)
+    return "wrong_own_length" if own else "wrong_length"
 
 
 def contents(history: list[Fact], ledger: int) -> list[Row]:

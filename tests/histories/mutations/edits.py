@@ -8,6 +8,7 @@ from typing import Any
 
 from checkers.judging.contract import RunFacts
 from evidence.codes import Direction, Flag, Holding, Kind, Message, Status
+from protocol.metadata import LedgerState
 from tests.histories.mutations.registry import Sign, span
 from tests.histories.story import READER, WRITER, Fact
 from tests.histories.twins_holdings import loss_class
@@ -98,4 +99,5 @@ def lost_of(history: list[Fact], run: RunFacts, *entries: int) -> set[Sign]:
 def wrong_length(case: Any) -> set[Sign]:
     """The finding of a closed length that is not the sum of the sizes; none where adds are deferred."""
     deferred = any(row["flags"] & Flag.DEFERRED_SYNC for row in case.rows("operations"))
-    return set() if deferred else {Sign("metadata/wrong_length")}
+    recovered = any(row["state"] == LedgerState.IN_RECOVERY for row in case.rows("ledgers"))
+    return set() if deferred else {Sign(f"metadata/wrong_{'' if recovered else 'own_'}length")}
