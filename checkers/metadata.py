@@ -140,8 +140,9 @@ def _lengths(found: Found, facts: LedgerFacts) -> Iterator[Length]:
     }
     for ledger, close in known.closes.items():
         if ledger not in left_out and sized.get(ledger, 0) == close.last_entry + 1:
-            recovering = any(version.state == LedgerState.IN_RECOVERY for version in known.of[ledger])
-            own = not recovering and known.seen_whole(ledger)
+            states = {version.version: version.state for version in known.of[ledger]}
+            seen = len(states) == max(states) + 1
+            own = seen and LedgerState.IN_RECOVERY not in states.values()
             yield Length(close, size_bytes.get(ledger, 0), own)
 
 

@@ -358,8 +358,8 @@ def metadata(history: list[Fact]) -> Plain:
 
 def wrong_length(versions: list[Row]) -> str:
     """The kind for a ledger with these versions: of a writer's own close, if it can be of none else."""
-    whole = [version["version"] for version in versions] == list(range(len(versions)))
-    own = whole and not any(version["state"] == 2 for version in versions)
+    numbers = {version["version"] for version in versions}
+    own = numbers == set(range(len(numbers))) and not any(version["state"] == 2 for version in versions)
     return "wrong_own_length" if own else "wrong_length"
 
 
