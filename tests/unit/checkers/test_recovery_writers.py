@@ -23,8 +23,8 @@ def test_a_writer_that_neither_added_nor_closed_made_no_close():
 
 
 def test_a_writer_that_was_dead_before_the_recovery_began_made_no_close():
-    def ended(at):
-        return {**server(1, 1, "exit", at, at), "server": "writer"}
+    def ended(at, boot=1):
+        return {**server(1, boot, "exit", at, at), "server": "writer"}
 
     parts = [created(), recovering(1, earliest_ns=20), closed(0, 2, latest_ns=BY), acked(0), unsure(1)]
     parts.append(recovery(0, denied=(), at=30))
@@ -32,6 +32,8 @@ def test_a_writer_that_was_dead_before_the_recovery_began_made_no_close():
     assert found(*parts, servers=(ended(19),)) == [("ended_too_soon", 1, 1)]
     again = [acked(0, seq=(2 << 40) + 1), unsure(1, seq=(2 << 40) + 2)]
     assert not found(parts[:3], again, parts[-1], servers=(ended(19),))
+    assert found(parts[:3], again, parts[-1], servers=(ended(19, 2),)) == [("ended_too_soon", 1, 1)]
+    assert not found(parts[:3], again, parts[-1], servers=(ended(5), ended(20, 2)))
     twice = [*parts[:2], recovering(2, earliest_ns=30), closed(0, 3, latest_ns=BY), *parts[3:]]
     assert not found(*twice, servers=(ended(25),))
 

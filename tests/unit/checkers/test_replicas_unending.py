@@ -1,9 +1,11 @@
 """What repair promises at any time: a try ends, copies come before metadata, audits mark what is lost."""
 
+import pytest
+
 from protocol.faults import Loses
 from tests.histories.lives import boot, fault
 from tests.histories.repairs import audit, elected, event, marked, shown, tried, unmarked
-from tests.histories.story import closed, created, facts, kinds, metadata
+from tests.histories.story import closed, created, deleted, facts, kinds, metadata, vanished
 from tests.unit.checkers.test_replicas import ALL, BEFORE, judged, ledger, whole
 
 TRIES = (200, 300, 400, 500, 600)
@@ -136,6 +138,11 @@ def test_a_ledger_that_audits_pass_over_although_its_bookie_is_gone_convicts():
     assert audited(audits=[*audit(61, 65), *AUDITS[2:]]) == [("not_marked", -1, -1)]
     assert audited(audits=[*audit(60, 65), *AUDITS[2:]]) == []
     assert audited(parts=ledger()) == []
+
+
+@pytest.mark.parametrize("gone", [deleted(), vanished(), created(put_back=True, zxid=20)])
+def test_a_ledger_that_is_gone_or_was_put_back_needs_no_mark(gone):
+    assert audited(parts=facts(ON_B4, gone)) == []
 
 
 def test_audits_that_marked_the_ledger_or_that_something_disturbed_are_not_counted():

@@ -223,6 +223,31 @@ def test_a_second_crash_does_not_take_the_protection_away():
     assert kinds(OPEN, servers=lives) == ["unmarked"]
     shut = [OPEN, closed(2, 1, earliest_ns=44, latest_ns=48)]
     assert not kinds(shut, denied(50, boot=3), servers=lives)
+    ended = [OPEN, closed(2, 1, earliest_ns=38, latest_ns=39)]
+    assert not kinds(ended, denied(50, boot=3), servers=lives)
+
+
+def lost_after(*parts, first=None, without=(), **run):
+    """Whether protection is lost at b1's third boot; its second marks the ledger and ends at 40."""
+    third = life(3, dict.fromkeys(CHECK.keys() - {*without}, 45), began=41)
+    lives = (*(first or second(CHECK, killed=40)), *third)
+    return "protection_lost" in kinds(OPEN, *parts, denied(50, boot=3), servers=lives, **run)
+
+
+def test_only_a_guarded_bookie_with_its_disk_can_lose_protection_and_only_by_a_crash():
+    assert lost_after()
+    assert not lost_after(guarded=frozenset())
+    assert not lost_after(first=second(CHECK, stopped=40))
+    assert not lost_after(faults=(fault(1, "wipe", "b1", injected_ns=40, confirmed_ns=40, healed_ns=40),))
+    assert not lost_after(without={"registered", "answering"})
+
+
+def test_a_bookie_that_was_not_in_the_last_ensemble_all_the_while_owes_no_limbo():
+    others = {0: ("b4", "b2", "b3")}
+    moved = metadata(1, 1, earliest_ns=20, latest_ns=21, fragments=others)
+    assert lost_after(metadata(1, 1, earliest_ns=20, latest_ns=21))
+    assert not lost_after(moved)
+    assert not lost_after(moved, metadata(2, 1, earliest_ns=30, latest_ns=31))
 
 
 def test_what_differs_from_the_document_is_noted():

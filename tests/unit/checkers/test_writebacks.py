@@ -80,6 +80,10 @@ def test_the_highest_lac_counts_that_reached_the_recoverer():
     assert found(*begun_at(2, other, *parts)) == [("not_read", 3, 4)]
 
 
+def test_what_was_read_below_that_lac_leaves_no_gap():
+    assert found(*begun_at(5, recovered(7), recovery(7, found=(0, 6, 7)))) == []
+
+
 def test_entries_before_the_last_fragment_are_confirmed():
     fragments = {0: ("b1", "b2", "b3"), 5: ("b1", "b2", "b3")}
     parts = [recovered(5, fragments=fragments), recovery(5, found=(5,))]
