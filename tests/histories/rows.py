@@ -87,6 +87,13 @@ def boots(run: RunFacts, bookie: int) -> dict[int, dict[str, Row]]:
     return {number: events for number, events in found.items() if "started" in events}
 
 
+def wrong_length(versions: list[Row]) -> str:
+    """The kind for a ledger with these versions: of a writer's own close, if it can be of none else."""
+    numbers = {version["version"] for version in versions}
+    own = numbers == set(range(len(numbers))) and not any(version["state"] == 2 for version in versions)
+    return "wrong_own_length" if own else "wrong_length"
+
+
 def has_wrong_length(history: list[Fact], versions: list[Row], ledger: int) -> bool:
     """Whether the last close has another length than its entries, each of which is known with one size."""
     rows = [row for table, row in history if table == "operations" and row["ledger"] == ledger]

@@ -25,6 +25,7 @@ from tests.histories.rows import (
     operations,
     rows,
     write_set,
+    wrong_length,
 )
 from tests.histories.story import BOOKIES, Fact
 
@@ -354,13 +355,6 @@ def metadata(history: list[Fact]) -> Plain:
         }
         things += [(kind, ledger, number) for kind, number in wrong.items() if number]
     return concluded(things, any(chain(history, ledger) for ledger in ledgers_of(history)))
-
-
-def wrong_length(versions: list[Row]) -> str:
-    """The kind for a ledger with these versions: of a writer's own close, if it can be of none else."""
-    numbers = {version["version"] for version in versions}
-    own = numbers == set(range(len(numbers))) and not any(version["state"] == 2 for version in versions)
-    return "wrong_own_length" if own else "wrong_length"
 
 
 def contents(history: list[Fact], ledger: int) -> list[Row]:
