@@ -76,9 +76,11 @@ def _not_opened(batch: Batch) -> Columns:
 
 
 OPENED = operations_fact(
-    "opened_at_the_end", lambda rows: rows.of(kind=Kind.OPEN).once(final).of(outcome=Outcome.OK)
+    "opened_at_the_end",
+    lambda rows: rows.of(kind=Kind.OPEN).once(final).of(outcome=Outcome.OK),
+    values={"invoked_ns": "min"},
 )
-"""The ledgers of which a final open succeeded."""
+"""The ledgers of which a final open succeeded, and when the first such one was invoked (ns)."""
 REFUSED = LedgerFact(
     "refused_at_the_end",
     "operations",

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from checkers.facts.alterations import fault_text
+from checkers.facts.ledgers import OPENED
 from checkers.facts.parts import final
-from checkers.judging.contract import Batch, Checker, LedgerFacts, RunFacts
+from checkers.judging.contract import Batch, Checker, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.judging.found import Found
 from evidence.codes import NEVER, Holding, Kind, Outcome
 from evidence.findings import Judgement, Verdict
@@ -23,7 +24,19 @@ from protocol.addresses import OBSERVER, PROXY
 from protocol.faults import UNPLANNED
 from protocol.wording import counted
 
-_ANSWERED = "answered_in_census_"
+
+def _answered(batch: Batch) -> Rows:
+    return batch.census.where(batch.census["holding"] != Holding.UNKNOWN)
+
+
+ANSWERED = LedgerFact(
+    "answered_in_census",
+    "census",
+    _answered,
+    key=("ledger", "pass_number"),
+    values={"answered_ns": "max"},
+)
+"""By ledger and pass of the census: when a bookie last said whether it has an entry (ns)."""
 
 
 class Sufficiency(Checker):
@@ -32,31 +45,29 @@ class Sufficiency(Checker):
     name = "evidence"
     tables = ("operations", "census")
     kinds = ()
+    facts = (ANSWERED, OPENED)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
-        """How much was seen, and in which census passes a bookie said whether it has an entry."""
-        rows, census = batch.operations, batch.census
-        answered = census.where(census["holding"] != Holding.UNKNOWN)
-        passes = np.unique(answered["pass_number"]).tolist()
+        """How much was seen."""
+        rows = batch.operations
         return Found.of(
             operations=rows.number,
             acked=rows.of(kind=Kind.ADD, outcome=Outcome.OK).number,
             final_opens=rows.of(kind=Kind.OPEN, outcome=Outcome.OK).once(final).number,
             final_entries=rows.of(kind=Kind.ENTRY, outcome=Outcome.OK).once(final).number,
-            census_answers=census.number,
-            **{f"{_ANSWERED}{number}": 1 for number in passes},
+            census_answers=batch.census.number,
         )
 
-    def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:  # noqa: ARG002
+    def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Every reason why this run proves too little is a note."""
         names = ("operations", "acked", "final_opens", "final_entries", "census_answers")
         seen = {
             **{name: found.count(name) for name in names},
-            "census_passes": sum(name.startswith(_ANSWERED) for name in found.counts),
+            "census_passes": len(np.unique(facts.columns(ANSWERED)["pass_number"])),
             "faults": sum(fault["kind"] != UNPLANNED for fault in run.faults),
             "unplanned": sum(fault["kind"] == UNPLANNED for fault in run.faults),
         }
-        lacking = [*run.shortcomings(run.recorded()), *_too_little(seen, run), *_faults(run)]
+        lacking = [*run.shortcomings(run.recorded()), *_too_little(seen, facts, run), *_faults(run)]
         return Judgement(
             property=self.name,
             verdict=Verdict.UNKNOWN if lacking else Verdict.VALID,
@@ -69,13 +80,18 @@ class Sufficiency(Checker):
         )
 
 
-def _too_little(seen: Mapping[str, int], run: RunFacts) -> Iterator[str]:
+def _too_little(seen: Mapping[str, int], facts: LedgerFacts, run: RunFacts) -> Iterator[str]:
+    """A census between two steps of the plan is none of the end."""
+    answered_ns = facts.columns(ANSWERED)["answered_ns"].max(initial=-1)
+    opened_ns = facts.columns(OPENED)["invoked_ns"].min(initial=NEVER)
     if run.left_out:
         yield f"steps of the plan were left out: {run.left_out}"
     if not seen["acked"]:
         yield "no add was acknowledged"
     if not seen["census_passes"]:
         yield "no census was taken that a bookie answered"
+    elif seen["final_opens"] and answered_ns < opened_ns:
+        yield "no bookie answered a census after the first ledger was opened at the end"
     if not seen["final_opens"]:
         yield "no ledger was opened and read at the end"
 

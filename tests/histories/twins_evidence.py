@@ -14,11 +14,9 @@ def evidence(history: list[Any], run: Any) -> tuple[frozenset[Any], str]:
     """No anomaly, ever; the verdict."""
     done = [row for table, row in history if table == "operations" and row["outcome"] == Outcome.OK]
     asked = [row for table, row in history if table == "census"]
-    enough = (
-        any(row["kind"] == Kind.ADD for row in done)
-        and any(row["kind"] == Kind.OPEN and row["flags"] & Flag.FINAL for row in done)
-        and any(row["holding"] != Holding.UNKNOWN for row in asked)
-    )
+    opens = [row["invoked_ns"] for row in done if row["kind"] == Kind.OPEN and row["flags"] & Flag.FINAL]
+    answers = [row["answered_ns"] for row in asked if row["holding"] != Holding.UNKNOWN]
+    enough = any(row["kind"] == Kind.ADD for row in done) and opens and answers and max(answers) >= min(opens)
     spoiled = [what for what in run.damage if what.split(":")[0].split("/")[0] not in OF_THE_WIRE_OR_DISKS]
     whole = run.complete and not spoiled and not any(_doubtful(fault) for fault in run.faults)
     return frozenset(), "valid" if enough and whole else "unknown"

@@ -62,6 +62,17 @@ def test_too_little(history, said):
     assert said in judgement.notes
 
 
+@pytest.mark.parametrize(("answered_ns", "verdict"), [(9, Verdict.UNKNOWN), (10, Verdict.VALID)])
+def test_a_census_between_the_steps_is_none_of_the_end(answered_ns, verdict):
+    early = answered(0, 1, Holding.PRESENT, number=1, answered_ns=answered_ns)
+    late = [answered(0, bookie, Holding.UNKNOWN, asked_ns=20, answered_ns=21) for bookie in (1, 2, 3)]
+    end = opened(0, invoked_ns=10, completed_ns=11), kept(0, invoked_ns=12, completed_ns=13)
+    judgement = evidence(acked(0), created(), early, *end, late)
+    assert judgement.verdict is verdict
+    said = "no bookie answered a census after the first ledger was opened at the end"
+    assert (said in judgement.notes) is (verdict is Verdict.UNKNOWN)
+
+
 @pytest.mark.parametrize(
     ("run", "said"),
     [
