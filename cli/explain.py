@@ -20,8 +20,7 @@ def command(run: str, subject: str, results: Path) -> int:
     RUN is a folder, one mode of it, a scenario, or a bundle.
     """
     from harness.bundles.reading import opened
-    from reports.explain.story import explain, in_planned_order
-    from reports.seeded import seeded_lines
+    from reports.explain.story import explain
 
     matched = re.fullmatch(r"([a-z0-9._-]+)(?::(\d+))?", subject)
     numbers = [part for part in subject.split(":") if part.isdecimal()]
@@ -29,7 +28,6 @@ def command(run: str, subject: str, results: Path) -> int:
         raise click.UsageError(f"{subject!r} is not LEDGER or LEDGER:ENTRY, for example main:49")
     entry = int(matched.group(2)) if matched.group(2) else None
     with opened(results, run, tables=True) as found:
-        for folder in in_planned_order(found.modes):
-            for line in (*seeded_lines(folder), *explain(folder, matched.group(1), entry)):
-                click.echo(line)
+        for line in explain(found.modes, matched.group(1), entry):
+            click.echo(line)
     return 0

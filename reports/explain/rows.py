@@ -17,7 +17,6 @@ from evidence.folder import RunFolder
 from evidence.recorders import NAMED, ledger_names, read_lines
 from evidence.schemas import ROWS, TABLES, FaultRow, ServerRow
 from evidence.shapes import RunTree, StepLine
-from protocol.errors import UsageError
 
 Row = TypeVar("Row")
 
@@ -84,15 +83,11 @@ class Tables:
                 return first_ns, last_ns
         return None
 
-    def ledger(self, subject: str) -> int:
-        """The ledger that a user names by its name or its number; ``UsageError`` for an unknown name."""
+    def ledger(self, subject: str) -> int | None:
+        """The ledger that a user names by its name or its number; None for an unknown name."""
         if subject.isdigit():
             return int(subject)
-        for number, name in self.ledgers.items():
-            if name == subject:
-                return number
-        known = ", ".join(sorted(set(self.ledgers.values()))) or "none"
-        raise UsageError(f"the run has no ledger named {subject!r}", remedy=f"named ledgers: {known}")
+        return next((number for number, name in self.ledgers.items() if name == subject), None)
 
 
 @dataclass(frozen=True)

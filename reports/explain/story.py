@@ -15,6 +15,7 @@ from evidence.collect.wirelogs import is_logged
 from evidence.folder import RunFolder
 from evidence.schemas import CensusRow, FaultRow, FrameRow, HoldingRow, LedgerRow, OperationRow, ServerRow
 from protocol.addresses import OBSERVER
+from protocol.errors import UsageError
 from protocol.metadata import LedgerState
 from protocol.wording import counted
 from reports.explain.clients import OF_LEDGER, adds_in_short, entry_moments, ledger_moments, read_moments
@@ -30,6 +31,7 @@ from reports.explain.moments import Moment, format_moments
 from reports.explain.rows import Names, Tables
 from reports.explain.traffic import deciding_moments, traffic
 from reports.explain.wire import DECIDING, frame_moments
+from reports.seeded import seeded_lines
 
 _MOST_DAMAGES = 5
 
@@ -43,15 +45,28 @@ class Story:
     summary: Sequence[str]
 
 
-def explain(folder: RunFolder, subject: str, entry: int | None) -> Iterator[str]:
-    """Lines with the history of ledger ``subject`` (a name or a number), or of one entry of it.
+def explain(modes: Sequence[RunFolder], subject: str, entry: int | None) -> Iterator[str]:
+    """Lines with the history of ledger ``subject`` (a name or a number), or of one entry of it, mode by mode.
 
-    Raises ``EvidenceError`` when the run has no tables yet, ``UsageError`` for an unknown name.
+    Raises ``EvidenceError`` when a mode has no tables yet, ``UsageError`` for a name that no mode has.
     """
-    tables = Tables(folder)
+    each = [Tables(folder) for folder in in_planned_order(modes)]
+    if all(tables.ledger(subject) is None for tables in each):
+        known = ", ".join(sorted({name for tables in each for name in tables.ledgers.values()})) or "none"
+        raise UsageError(f"the run has no ledger named {subject!r}", remedy=f"named ledgers: {known}")
+    for tables in each:
+        yield from seeded_lines(tables.folder)
+        yield from _explain_mode(tables, subject, entry)
+
+
+def _explain_mode(tables: Tables, subject: str, entry: int | None) -> Iterator[str]:
+    ledger, mode = tables.ledger(subject), tables.folder.mode
+    if ledger is None:
+        yield f"mode {mode} has no ledger named {subject}"
+        return
     doubts = list(_doubts(tables))
-    story = story_of(tables, tables.ledger(subject), entry)
-    yield f"{story.title}, mode {folder.mode}"
+    story = story_of(tables, ledger, entry)
+    yield f"{story.title}, mode {mode}"
     if not story.moments:
         yield "  nothing is recorded of it"
     yield from format_moments(story.moments, tables.began_ns)
@@ -70,7 +85,9 @@ def story_of(tables: Tables, ledger: int, entry: int | None) -> Story:
     servers, faults = tables.rows(ServerRow), tables.rows(FaultRow)
     names = Names.of(tables.run, servers, faults)
     name = tables.ledgers.get(ledger, "")
-    title = f"{name or 'ledger'} (ledger {ledger})" + (f" entry {entry}" if entry is not None else "")
+    title = f"{name} (ledger {ledger})" if name else f"ledger {ledger}"
+    if entry is not None:
+        title += f" entry {entry}"
     versions = tables.rows(LedgerRow, pc.field("ledger") == ledger)
     summary: list[str] = []
     if entry is None:

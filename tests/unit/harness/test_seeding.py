@@ -135,9 +135,9 @@ def test_a_modified_release_is_not_named_like_a_release() -> None:
 
 def test_explain_begins_with_what_was_changed(spec: RunSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "opened", lambda *_, **__: nullcontext(SimpleNamespace(modes=[spec.folder])))
-    monkeypatch.setattr(story, "explain", lambda *_: iter(["main (ledger 1)"]))
     monkeypatch.setattr(story, "in_planned_order", list)
-    said = CliRunner().invoke(explain, ["run", "main"])
+    monkeypatch.setattr(story, "_explain_mode", lambda *_: iter(["main (ledger 1)"]))
+    said = CliRunner().invoke(explain, ["run", "1"])
     first, second = said.output.splitlines()
     assert first.startswith(f"MODIFIED BookKeeper, not a release: seeded defect {DEFECT} was not installed")
     assert second == "main (ledger 1)"
