@@ -81,6 +81,7 @@ class Answers(Checker):
     name = "answers"
     tables = ("frames", "ledgers", "operations", "holdings")
     kinds = (_OWN, _FLUSHED, _HELD, _LIMBO)
+    figures = ("acknowledged", "read", "denied")
     facts = (SERVED, RELEASED)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
@@ -109,7 +110,7 @@ class Answers(Checker):
             property=self.name,
             verdict=Verdict.ANOMALY if findings else verdict,
             needed="whole evidence with a wire log, and an answer to a read from a known boot of a bookie",
-            seen={name: found.count(name) for name in ("acknowledged", "read", "denied")},
+            seen={name: found.count(name) for name in self.figures},
             findings=findings,
             counts={kind: sum(row.last - row.first + 1 for row in rows[kind]) for kind in self.kinds},
             notes=tuple(lacking) if run.wire else (no_log,),

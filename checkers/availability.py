@@ -77,6 +77,7 @@ class Availability(Checker):
     name = "availability"
     tables = ("operations", "census", "ledgers")
     kinds = ("stuck", "key_lost", "unreadable")
+    figures = ("opened", "refused", "stalled", "delivered", "denied")
     facts = (OPENED, REFUSED, READING, RELEASED, PASS_TIMES)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract

@@ -86,6 +86,7 @@ class Closing(Checker):
     name = "closing"
     tables = ("operations", "ledgers")
     kinds = ("closed_below", "two_ends", "closed_unwritten")
+    figures = ("closed_ledgers", "promised")
     facts = (*PROMISES, CREATED, CLOSED, RECOVERED)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract

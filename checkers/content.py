@@ -36,6 +36,7 @@ class Content(Checker):
     name = "content"
     tables = ("operations", "census", "ledgers")
     kinds = (*_BAD, "two_writings")
+    figures = ("delivered", "unrecorded")
     facts = (PASS_TIMES,)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract

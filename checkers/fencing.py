@@ -100,6 +100,7 @@ class Fencing(Checker):
     name = "fencing"
     tables = ("operations", "ledgers", "frames")
     kinds = (_AFTER, _TAKEN)
+    figures = ("acknowledged", "closed_ledgers", "fenced", "taken")
     facts = (ANSWERED, RECOVERED, RELEASED)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract

@@ -44,6 +44,7 @@ class Metadata(Checker):
     name = "metadata"
     tables = ("ledgers",)
     kinds = ("malformed", "illegal_move", "two_versions", "wrong_length", "wrong_own_length")
+    figures = ("ledgers", "versions", "lengths", "put_back", "not_seen")
     facts = (LOOSE,)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract

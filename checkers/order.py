@@ -41,6 +41,7 @@ class Order(Checker):
     name = "order"
     tables = (*_RESTS_ON, "ledgers")
     kinds = (*_SAID, "acked_twice", "ended_short")
+    figures = ("adds", "delivered", "followed", "failed_reads")
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """Row by row the id recorded against the id that was due, and what is there twice or not at all.
@@ -73,7 +74,7 @@ class Order(Checker):
         """Needs at least one acknowledged add or delivered entry."""
         twice = of_one_life(found.spans("acked_twice"), facts.once(histories), run)
         findings = [*_rows(found, run), *_acked_twice(twice, run), *_short(found, run)]
-        seen = {name: found.count(name) for name in ("adds", "delivered", "followed", "failed_reads")}
+        seen = {name: found.count(name) for name in self.figures}
         lacking = run.shortcomings(self.tables if lives_hidden(run) else _RESTS_ON)
         enough = seen["adds"] + seen["delivered"] > 0 and not lacking
         return Judgement(

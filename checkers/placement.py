@@ -42,6 +42,7 @@ class Placement(Checker):
     name = "placement"
     tables = ("ledgers",)
     kinds = ("too_few_racks",)
+    figures = ("racks", "ledgers", "fragments")
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:  # noqa: ARG002
         """Needs the bookies' racks, and a ledger whose metadata was seen and can be understood."""

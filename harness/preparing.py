@@ -82,7 +82,7 @@ def prepare(request: RunRequest) -> Prepared:
 
 def prepared(request: RunRequest, plan: Plan) -> Prepared:
     """Check a request whose plan is at hand against this machine, and fetch what it needs."""
-    require_known_kinds(plan)
+    require_known_names(plan)
     place = backend(request.backend)
     seed = request.seed if request.seed is not None else secrets.randbelow(_SEED_LIMIT)
     version = request.version or plan.cluster.version or DEFAULT_VERSION
@@ -104,14 +104,19 @@ def prepared(request: RunRequest, plan: Plan) -> Prepared:
     return ready
 
 
-def require_known_kinds(plan: Plan) -> None:
-    """Refuse an expected kind of finding that its property does not have: no run could meet it."""
-    kinds = {checker.name: ("", *checker.kinds) for checker in CHECKERS}
-    anomalies = expectations.Breaks | expectations.Defect
+def require_known_names(plan: Plan) -> None:
+    """Refuse an expected kind of finding or figure that its property does not have: no run could meet it."""
+    checkers = {checker.name: checker for checker in CHECKERS}
     for entry in (entry for entries in plan.expect.values() for entry in entries):
-        if isinstance(entry, anomalies) and entry.kind not in kinds[entry.property]:
-            what, allowed = f"kind of {entry.property}", kinds[entry.property][1:]
-            raise UsageError(unknown(what, entry.kind, allowed), remedy=f"correct `expect` of {plan.name}")
+        if isinstance(entry, expectations.Breaks | expectations.Defect):
+            what, name, allowed = "kind", entry.kind, checkers[entry.property].kinds
+        elif isinstance(entry, expectations.Measures):
+            what, name, allowed = "figure", entry.figure, checkers[entry.property].figures
+        else:
+            continue
+        if name and name not in allowed:
+            said = unknown(f"{what} of {entry.property}", name, allowed)
+            raise UsageError(said, remedy=f"correct `expect` of {plan.name}")
 
 
 def require_disks(plan: Plan) -> None:

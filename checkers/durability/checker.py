@@ -62,6 +62,10 @@ class Durability(Checker):
     name = "durability"
     tables = (*_RESTS_ON, "frames", "holdings")
     kinds = ("lost", "corrupt", "vanished")
+    figures = (
+        *("acknowledged", "obliged", "released", "ledgers"),
+        *("final_opens_ok", "final_entries", "census_answers", "census_passes"),
+    )
     facts = (*FACTS, *PROMISES, OPENED, REFUSED, FORGERIES)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:

@@ -358,11 +358,15 @@ class RunFacts(Remembering):
 
 
 class Checker(Protocol):
-    """One property. ``tables`` names what it rests on, ``kinds`` all that it may find."""
+    """One property. ``tables`` names what it rests on, ``kinds`` all that it may find.
+
+    ``figures`` are the names in its judgement's ``seen``, which a plan may bound with ``measures``.
+    """
 
     name: str
     tables: tuple[str, ...]
     kinds: tuple[str, ...]
+    figures: tuple[str, ...] = ()
     facts: tuple[LedgerFact, ...] = ()
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002

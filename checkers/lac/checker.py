@@ -86,6 +86,7 @@ class Lac(Checker):
     name = "lac"
     tables = TABLES
     kinds = ("went_back", "beyond_close", "covers_unsent", TOO_SOON, UNACKED, _OUTSIDE)
+    figures = ("told", "low_answers", "acked_in_time")
     facts = (HIGHEST_LAC, SENT_LAC, ADDED, *FACTS)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:

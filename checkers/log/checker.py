@@ -133,6 +133,10 @@ class Log(Checker):
         *("duplicate-elements", "garbage-read", "G1a", "incompatible-order", "dirty-update"),
         *("G0-realtime", "G1c-realtime", "G-single-realtime"),
     )
+    figures = (
+        *("transactions", "committed", "failed", "unknown", "logs", "appends", "reads", "read_elements"),
+        *("ww_edges", "wr_edges", "rw_edges", "passes"),
+    )
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """The rows of a run's logs; nothing of a run without one."""

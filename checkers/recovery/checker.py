@@ -21,7 +21,15 @@ from checkers.judging.contract import Batch, Checker, LedgerFacts, RunFacts
 from checkers.judging.found import BOOKIE_WORDS, Found, Row, bookies_in, capped
 from checkers.recovery.closes import Close, Ensemble, closes_by_recovery
 from checkers.recovery.frames import Links, forged, moment_rows, read_rows, written_rows
-from checkers.recovery.grounds import AssessedClose, Assessment, Difference, Grounds, decided, differences
+from checkers.recovery.grounds import (
+    DIFFERENCES,
+    AssessedClose,
+    Assessment,
+    Difference,
+    Grounds,
+    decided,
+    differences,
+)
 from checkers.recovery.writers import Writers, writer_rows
 from checkers.sets.spans import ints
 from evidence.codes import NEVER
@@ -41,6 +49,10 @@ class Recovery(Checker):
     kinds = (
         *(each.value for each in (Assessment.ENDED_TOO_SOON, Assessment.FENCED_TOO_FEW, *_LACKING)),
         _WROTE_BACK_UNREAD,
+    )
+    figures = (
+        *("recoveries", "legal", "by_writer", "by_bookie", "unseen", "written_back", "forged_answers"),
+        *DIFFERENCES,
     )
     facts = (LOGGED,)
 

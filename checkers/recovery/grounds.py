@@ -183,10 +183,16 @@ class Difference(NamedTuple):
     text: str
 
 
+DIFFERENCES = (
+    *("found_by_fewer_than_AQ", "found_beside_QC_unknown"),
+    *("fenced_by_fewer_than_EC", "fencing_denied"),
+)
+
+
 def differences(
     cases: Collection[AssessedClose], found: Found, metadata: Histories, run: RunFacts
 ) -> list[Difference]:
-    """One for each rule, in this order; ``found`` has :func:`checkers.recovery.frames.written_rows`.
+    """One for each of ``DIFFERENCES``; ``found`` has :func:`checkers.recovery.frames.written_rows`.
 
     Recoverers inside a bookie are left out: what the bookie answers itself is not seen.
     """
@@ -220,11 +226,15 @@ def differences(
             said = f"{name}: {who} answered a fencing read with an explicit negative, which counted"
             denied.append(f"{said}; BP-46 says that there is none")
     entries = {kind: sum(row.number for row in found.firsts(kind, 1)) for kind in ("few", "many")}
+    each = (
+        (entries["few"], few, ("entry", "entries")),
+        (entries["many"], many, ("entry", "entries")),
+        (len(little), little, ("ledger",)),
+        (len(denied), denied, ("ledger",)),
+    )
     return [
-        _difference("found_by_fewer_than_AQ", entries["few"], few, "entry", "entries"),
-        _difference("found_beside_QC_unknown", entries["many"], many, "entry", "entries"),
-        _difference("fenced_by_fewer_than_EC", len(little), little, "ledger"),
-        _difference("fencing_denied", len(denied), denied, "ledger"),
+        _difference(name, number, texts, *noun)
+        for name, (number, texts, noun) in zip(DIFFERENCES, each, strict=True)
     ]
 
 

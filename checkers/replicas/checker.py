@@ -53,6 +53,7 @@ class Replicas(Checker):
     name = "replicas"
     tables = ("operations", "census", "ledgers")
     kinds = _KINDS
+    figures = ("ledgers", "entries", "copies", "marked_ledgers", "full_replication_ms")
     facts = (PASS_TIMES, RELEASED, TOLD_EARLIER)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:

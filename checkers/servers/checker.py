@@ -32,6 +32,7 @@ class Servers(Checker):
     name = "servers"
     tables = ("frames", "ledgers")
     kinds = tuple(RULES)
+    figures = ("boots", "suspicious", "marked", *(f"tried_{kind}" for kind in RULES))
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """The first explicit answers of each boot about each ledger; the rules are over the whole run."""

@@ -153,7 +153,7 @@ class Measures(_Entry):
 
     says: ClassVar[str] = "measures"
     property: Property
-    figure: str = Field(pattern=r"^[a-z][a-z_]*$")
+    figure: str = Field(min_length=1)
     at_least: int | None = Field(default=None, ge=0)
     at_most: int | None = Field(default=None, ge=0)
     document: str = Field(min_length=1)

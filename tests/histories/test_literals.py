@@ -4,11 +4,14 @@ import pytest
 
 from checkers.judging.judge import CHECKERS, judge
 from checkers.log.models import STRONGEST, forbidden
+from plans.expected.expectations import PROPERTIES
 from tests.histories.literals_log import LITERALS
 from tests.histories.story import chunk, convicted
 from tests.histories.test_log_stories import CONVICTED
 
 FINDINGS = [f"{checker.name}/{kind}" for checker in CHECKERS for kind in checker.kinds]
+
+STATABLE = [checker for checker in CHECKERS if checker.name in PROPERTIES]
 
 
 def test_every_finding_of_every_checker_has_a_history():
@@ -26,6 +29,7 @@ def test_a_history_is_condemned_for_what_it_stands_for_with_a_proof_and_a_count(
     verdict = judge([chunk(case.history)], case.run)
     assert convicted(verdict) == case.found
     prop, kind = name.split("/")
+    assert all({*verdict.judgements[checker.name].seen} <= {*checker.figures} for checker in STATABLE)
     judgement = verdict.judgements[prop]
     [finding, *_] = [one for one in judgement.findings if one.kind == kind]
     assert judgement.verdict.value == "anomaly"

@@ -43,13 +43,23 @@ def test_what_the_plan_cannot_be_is_refused_at_once(wanted: dict[str, Any], said
         prepare(RunRequest(scenario=SOAK, **wanted))
 
 
-def test_an_expected_kind_that_no_checker_has_is_refused_with_the_nearest(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [
+        ("breaks: {property: durability, kind: losst}", "kind of durability `losst`; did you mean `lost`"),
+        (
+            "measures: {property: order, figure: folowed, at_least: 1, document: reads}",
+            "figure of order `folowed`; did you mean `followed`",
+        ),
+    ],
+)
+def test_an_expected_name_that_no_checker_has_is_refused_with_the_nearest(
+    stated: str, said: str, tmp_path: Path
+) -> None:
     plan_of(tmp_path)
     file = tmp_path / "plan.yaml"
-    file.write_text(file.read_text().replace("durability}", "durability, kind: losst}"))
-    with pytest.raises(
-        UsageError, match="unknown kind of durability `losst`; did you mean `lost`"
-    ) as refused:
+    file.write_text(file.read_text().replace("breaks: {property: durability}", stated))
+    with pytest.raises(UsageError, match=f"unknown {said}") as refused:
         prepare(RunRequest(scenario=str(file)))
     assert refused.value.remedy == "correct `expect` of try/it"
 

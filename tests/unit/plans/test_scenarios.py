@@ -31,7 +31,7 @@ def test_it_loads_resolves_and_comes_back(name: str) -> None:
     plan = scenario(name)
     assert plan.name == name
     assert plan.title, "one line for `fencepost list scenarios`"
-    preparing.require_known_kinds(plan)
+    preparing.require_known_names(plan)
     for mode in plan.expect:
         resolved = resolve(plan, 1, mode)
         tree = json.loads(json.dumps(resolved.as_json()))
