@@ -141,14 +141,14 @@ def _settings(plan: Plan, runs: Runs) -> list[Settings]:
 
 @dataclass(frozen=True)
 class ControlRuns:
-    """What runs for one control; with a seeded ``defect`` each run must break the property ``breaks``."""
+    """What runs for one control; with a seeded ``defect`` each run must break all of ``breaks``."""
 
     plan: Plan
     version: str
     settings: Settings
     modes: tuple[str, ...]
     defect: str = ""
-    breaks: str = ""
+    breaks: tuple[str, ...] = ()
 
     def experiment(self, mode: str, number: int, rounds: int, settings: Settings = ()) -> Experiment:
         """One of its runs, with ``settings`` besides its own; with a defect of one round."""
@@ -171,15 +171,16 @@ class ControlRuns:
 def control_runs(plan: Plan, varied: Callable[[Settings], Plan], own_version: str) -> Iterator[ControlRuns]:
     """Each control that is a release, other parameters or a seeded defect; of a defect the first mode.
 
+    Controls by one defect are one run, which must break the property of each.
     The other controls need no separate run: a mode is one of the plan's, a step is in each run.
     """
     for control in plan.control:
         settings = control_settings(control)
         if control.defect is not None:
             if within(own_version, ordered(control.defect).releases):
-                yield ControlRuns(
-                    varied(()), own_version, (), plan.modes[:1], control.defect, control.property or ""
-                )
+                same = (one for one in plan.control if one.defect == control.defect)
+                breaks = tuple(one.property for one in same if one.property)
+                yield ControlRuns(varied(()), own_version, (), plan.modes[:1], control.defect, breaks)
         elif control.version is not None or settings:
             other = varied(settings)
             version = control.version or own_version

@@ -29,7 +29,7 @@ class Experiment:
     """One run; ``number`` counts from 1 and is its seed.
 
     ``file`` is where its plan lies when that is no scenario of the repository; ``defects`` are seeded in its
-    BookKeeper (:mod:`plans.defects`); of a control, ``breaks`` is the property that they must break.
+    BookKeeper (:mod:`plans.defects`); of a control, ``breaks`` are the properties that they must break.
     ``modified`` is what its own plan changes in BookKeeper, as reports put it after the release, or empty.
     Nothing runs beside it when it is to run ``alone``.
     """
@@ -44,7 +44,7 @@ class Experiment:
     file: str = ""
     defects: tuple[str, ...] = ()
     modified: str = ""
-    breaks: str = ""
+    breaks: tuple[str, ...] = ()
     alone: bool = False
 
     @property

@@ -275,16 +275,17 @@ def of_error(error: FencepostError) -> Judging:
 
 
 def of_control(experiment: Experiment, outcome: Outcome, broken: Sequence[str]) -> Outcome:
-    """The outcome of a control by a defect: as expected when the defect acted and broke its property.
+    """The outcome of a control by a defect: as expected when the defect acted and broke its properties.
 
     ``broken`` leaves out anomalies that the plan states, because these show without the defect too.
     """
     if not experiment.breaks or outcome.came in (Status.ERROR, Status.HUNG, Status.IMPOSSIBLE):
         return outcome
-    if outcome.acted and experiment.breaks in broken:
+    whole = [name for name in experiment.breaks if name not in broken]
+    if outcome.acted and not whole:
         return replace(outcome, came=Status.AS_EXPECTED, why="")
     defect = " ".join(experiment.defects)
     what = "never acted"
     if outcome.acted:
-        what = f"acted, and {experiment.breaks} has no anomaly beyond what the plan states"
+        what = f"acted, and {' and '.join(whole)} has no anomaly beyond what the plan states"
     return replace(outcome, came=Status.UNKNOWN, why=f"the control failed: the seeded defect {defect} {what}")

@@ -345,8 +345,10 @@ def test_what_becomes_of_a_worker_is_an_outcome(
 def test_a_control_by_a_defect_is_as_expected_when_it_acts_and_breaks_its_property(
     came: Status, broken: list[str], acted: int, status: Status, why: str
 ) -> None:
-    control = replace(UNITS[0], defects=("callbacks-out-of-order",), breaks="order")
+    control = replace(UNITS[0], defects=("callbacks-out-of-order",), breaks=("order",))
     outcome = outcome_of(control, came, why="so it is", acted=acted)
     found = of_control(control, outcome, broken)
     assert (found.came, why in found.why, bool(why) == bool(found.why)) == (status, True, True)
+    both = replace(control, breaks=("order", "lac"))
+    assert of_control(both, outcome, broken).came is not Status.AS_EXPECTED, "it does not break lac"
     assert of_control(UNITS[0], outcome, broken) == outcome, "any other run says what it says"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.campaigns import listing
-from harness.campaigns.listing import shard, units_of
+from harness.campaigns.listing import control_runs, shard, units_of
 from harness.campaigns.reporting import Conclusion, markdown, page
 from harness.campaigns.sensitivity import experiments_with
 from harness.experiments.experiment import Status, digest_of, outcome_of
@@ -52,6 +52,15 @@ def test_every_campaign_of_the_repository_has_runs(name: str, tmp_path: Path) ->
 def test_the_night_has_every_run_of_the_gate() -> None:
     night = {unit.key for unit in units_of(load_campaign("nightly"), plans=NOWHERE)}
     assert [str(unit) for unit in GATE if unit.key not in night] == []
+
+
+def test_two_controls_by_one_defect_are_one_run_that_must_break_both_properties() -> None:
+    plan = plan_of(find("protocol/order"), words())
+    first = next(control for control in plan.control if control.defect)
+    other = first.model_copy(update={"property": "durability"})
+    both = plan.model_copy(update={"control": (first, other)})
+    runs = [one.experiment("journal", 1, 1) for one in control_runs(both, lambda _: both, "4.18.0")]
+    assert {(run.key, run.breaks) for run in runs} == {(runs[0].key, (first.property, "durability"))}
 
 
 def test_drawn_plans_are_one_run_for_each_seed(load: Load, tmp_path: Path) -> None:
@@ -129,8 +138,8 @@ def test_a_campaign_runs_a_control_by_a_defect_in_the_first_mode_only(load: Load
     campaign = load("name: mine\nruns: [{scenarios: [protocol/order], rounds: 2}]\n")
     units = [unit for unit in units_of(campaign, plans=NOWHERE) if unit.defects]
     assert [(unit.mode, unit.rounds, unit.defects, unit.breaks) for unit in units] == [
-        ("unprotected", 1, ("callbacks-out-of-order",), "order"),
-        ("unprotected", 1, ("lac-goes-back",), "lac"),
+        ("unprotected", 1, ("callbacks-out-of-order",), ("order",)),
+        ("unprotected", 1, ("lac-goes-back",), ("lac",)),
     ]
     without = load("name: mine\nruns: [{scenarios: [protocol/order], controls: false}]\n")
     assert [unit.defects for unit in units_of(without, plans=NOWHERE)] == [()] * 3
