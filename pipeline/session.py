@@ -25,7 +25,7 @@ from pipeline import worker
 from pipeline.jvm import GatewayJvm, cause_of
 from pipeline.workers import check_folder, check_workers, code_zip, is_local, own_address, python_of
 from protocol.errors import JudgementError
-from protocol.java import java, remove_unread, write_base_archive
+from protocol.java import archive_options, java, remove_unread, write_base_archive
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -69,9 +69,8 @@ class Session:
     ) -> None:
         self._scratch = folder / f"{_SCRATCH}{os.getpid()}"
         self._master = master
-        self._java_options = [*_JAVA_OPTIONS, f"-Djava.io.tmpdir={self._scratch}", *java_options]
-        if archive is not None and archive.is_file():
-            self._java_options.append(f"-XX:SharedArchiveFile={archive}")
+        temporary = f"-Djava.io.tmpdir={self._scratch}"
+        self._java_options = [*_JAVA_OPTIONS, temporary, *java_options, *archive_options(archive)]
         self._stop_timeout_s = stop_timeout_s
         self._jvm: GatewayJvm | None = None
         self._context: SparkContext | None = None

@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -112,15 +113,21 @@ def write_base_archive() -> bool:
     return archive.exists()
 
 
+def archive_options(archive: Path | None) -> list[str]:
+    """The option for a JVM that starts from a class-data archive; none where the archive does not exist."""
+    return [f"-XX:SharedArchiveFile={archive}"] if archive is not None and archive.is_file() else []
+
+
 def remove_unread(archives: Iterable[Path]) -> None:
     """Delete the class-data archives that no JVM has read for a week.
 
     Other checkouts share the cache, and each archive is bound to one of them.
     """
     for archive in archives:
-        stat = archive.stat()
-        if time.time() - max(stat.st_atime, stat.st_mtime) > _UNREAD_S:
-            archive.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # another process removed it
+            stat = archive.stat()
+            if time.time() - max(stat.st_atime, stat.st_mtime) > _UNREAD_S:
+                archive.unlink()
 
 
 def _candidate(place: str, found: Path) -> Candidate:

@@ -27,7 +27,7 @@ from cluster.servers.cluster import Cluster
 from evidence.folder import RunFolder
 from plans.grammar.steps import LedgerShape
 from protocol.errors import FencepostError, PrerequisiteError
-from protocol.java import remove_unread, write_base_archive
+from protocol.java import archive_options, remove_unread, write_base_archive
 from protocol.modes import MODES
 
 _LOG = logging.getLogger("fencepost.archives")
@@ -46,8 +46,7 @@ class Archives:
         """JVM options for a ``role`` of a release: the file to be written, or what the cache has."""
         if role in self.trained:
             return [f"-XX:ArchiveClassesAtExit={self.made(role)}"]
-        path = archive_path(version, role)
-        return [f"-XX:SharedArchiveFile={path}"] if path is not None and path.is_file() else []
+        return archive_options(archive_path(version, role))
 
     def made(self, role: str) -> Path:
         """Where the JVM of a role writes its archive."""

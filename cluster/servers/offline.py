@@ -19,7 +19,7 @@ from evidence.folder import RunFolder, read_json
 from evidence.shapes import Transaction
 from protocol.addresses import ZOOKEEPER
 from protocol.errors import EvidenceError, ServerError
-from protocol.java import java
+from protocol.java import archive_options, java
 
 LOG_READER = "fencepost.offline.TransactionLog"
 PUT_BACK = "fencepost.offline.PutBack"
@@ -116,7 +116,7 @@ def _run(version: str, main: str, arguments: Sequence[object]) -> subprocess.Com
         [
             str(java()),
             *("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xmx256m"),
-            *([f"-XX:SharedArchiveFile={archive}"] if archive.is_file() else []),
+            *archive_options(archive),
             f"-Dlog4j2.loggerContextFactory={_PLAIN_LOG}",  # half of the start would be log4j's
             *("-cp", os.pathsep.join(jars), main, *map(str, arguments)),
         ],

@@ -142,5 +142,5 @@ def test_only_archives_that_no_jvm_has_read_for_a_week_are_removed(tmp_path: Pat
     for name, (read, written) in days.items():
         (tmp_path / name).touch()
         os.utime(tmp_path / name, (now_s - read * day_s, now_s - written * day_s))
-    java.remove_unread(tmp_path.iterdir())
+    java.remove_unread([tmp_path / "removed-by-another-process", *tmp_path.iterdir()])
     assert {path.name for path in tmp_path.iterdir()} == {"just-made", "in-use"}
