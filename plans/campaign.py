@@ -70,8 +70,8 @@ class Runs(Params):
 class Explored(Params):
     """Plans that :mod:`plans.exploring` draws, one run each, from the seeds ``first_seed`` on.
 
-    ``profile`` is a YAML file's path; None is the profile of ``fencepost explore``. What the machine lacks is
-    left out of the plans, so root has others than a user.
+    ``profile`` is a YAML file's path, relative to the campaign's file; None is the profile of
+    ``fencepost explore``. What the machine lacks is left out of the plans, so root has others than a user.
     """
 
     runs: int = Field(ge=1, le=1000)
@@ -128,4 +128,8 @@ def load_campaign(name_or_path: str) -> Campaign:
             f"there is no campaign file {name_or_path}" if own else absent,
             remedy="a campaign of your own is given by its path, ending in .yaml",
         )
-    return modelled(parse_file(path, "campaign"), Campaign)
+    campaign = modelled(parse_file(path, "campaign"), Campaign)
+    if campaign.explore is None or campaign.explore.profile is None:
+        return campaign
+    beside = campaign.explore.model_copy(update={"profile": path.parent / campaign.explore.profile})
+    return campaign.model_copy(update={"explore": beside})

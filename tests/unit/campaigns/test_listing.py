@@ -77,7 +77,7 @@ def test_drawn_plans_are_one_run_for_each_seed(load: Load, tmp_path: Path) -> No
 def test_the_drawn_plans_are_those_of_a_profile_of_ones_own(load: Load, tmp_path: Path) -> None:
     profile = tmp_path / "own.yaml"
     profile.write_text(DEFAULT.read_text(encoding="utf-8").replace("modes: [protected]", "modes: [journal]"))
-    units = units_of(load(f"name: mine\nexplore: {{runs: 2, profile: {profile}}}\n"), plans=tmp_path)
+    units = units_of(load(f"name: mine\nexplore: {{runs: 2, profile: {profile.name}}}\n"), plans=tmp_path)
     assert {unit.mode for unit in units} == {"journal"}
 
 
