@@ -24,7 +24,8 @@ from bench.logs.log import log_bench
 from bench.series.scenarios import command as scenarios
 from bench.wire import PROTOCOLS, wire_bench
 from bench.writes import writes_bench
-from protocol.errors import FencepostError
+from cli.main import raise_interrupts
+from protocol.errors import FencepostError, Interrupted
 
 Decorated = TypeVar("Decorated", bound=Callable[..., object] | click.Command)
 _SCENARIO = "bp46/truncation"
@@ -56,6 +57,9 @@ class _Bench(click.Group):
             return super().invoke(ctx)
         except FencepostError as error:
             click.echo(f"Error: {error}{error.remedy and '; next: ' + error.remedy}", err=True)
+            ctx.exit(error.exit_code)
+        except Interrupted as error:
+            click.echo(f"scripts/bench: {error}", err=True)
             ctx.exit(error.exit_code)
 
 
@@ -202,4 +206,5 @@ for command in (scenarios, calm):
 
 
 if __name__ == "__main__":
+    raise_interrupts()
     bench(prog_name="scripts/bench")

@@ -31,6 +31,7 @@ from bench.raw.folder import expected, make, told
 from bench.raw.shape import Shape, huge, many
 from checkers.judging.contract import Batch, RunFacts
 from checkers.judging.judge import judge as judge_here
+from cli.main import raise_interrupts
 from evidence.collected import read_collection
 from evidence.findings import RunVerdict
 from evidence.folder import RunFolder
@@ -40,7 +41,7 @@ from pipeline.facts import run_facts
 from pipeline.judge import MOST_ROWS, asked, batch_rows, judge, needed_bytes
 from pipeline.session import Session
 from pipeline.tables import read_table
-from protocol.errors import PrerequisiteError
+from protocol.errors import Interrupted, PrerequisiteError
 
 _CHECKOUT = Path(__file__).resolve().parent.parent
 _HOME = _CHECKOUT / ".build" / "bench"
@@ -98,7 +99,11 @@ def judge_bench(
                 order = json.dumps({**asked, "size": size, "shape": shape, "folder": folder})
                 child = [sys.executable, "-B", "-m", "bench.judging", order]
                 with subprocess.Popen(child, stdout=subprocess.PIPE, text=True) as process:
-                    yield from (line.rstrip() for line in process.stdout or ())
+                    try:
+                        yield from (line.rstrip() for line in process.stdout or ())
+                    except BaseException:
+                        process.terminate()
+                        raise
                 if process.returncode:
                     raise subprocess.CalledProcessError(process.returncode, child)
 
@@ -282,5 +287,9 @@ def _tree() -> list[psutil.Process]:
 
 
 if __name__ == "__main__":
-    for text in _measure(json.loads(sys.argv[1])):
-        print(text, flush=True)
+    raise_interrupts()
+    try:
+        for text in _measure(json.loads(sys.argv[1])):
+            print(text, flush=True)
+    except Interrupted as error:
+        sys.exit(error.exit_code)

@@ -65,9 +65,7 @@ def fencepost() -> None:
 
 def main() -> NoReturn:
     """The entry point of the ``fencepost`` command; always ends with one of the exit codes."""
-    for number in _INTERRUPTS:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # which background jobs of a shell inherit
-            signal.signal(number, _interrupt)
+    raise_interrupts()
     # Images of Python set it: each of our processes would then compile all libraries again, for two seconds.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
@@ -75,6 +73,13 @@ def main() -> NoReturn:
     for number in _INTERRUPTS:
         signal.signal(number, signal.SIG_DFL)  # all work is done: end without a traceback from now on
     sys.exit(code)
+
+
+def raise_interrupts() -> None:
+    """Let Ctrl-C and SIGTERM raise ``Interrupted``, which ends everything in order."""
+    for number in _INTERRUPTS:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # which background jobs of a shell inherit
+            signal.signal(number, _interrupt)
 
 
 def _run() -> int:
