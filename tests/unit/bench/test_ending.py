@@ -5,10 +5,11 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
+
+from cluster.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -16,17 +17,11 @@ ROOT = Path(__file__).resolve().parents[3]
 def test_a_bench_that_is_ended_by_sigterm_ends_its_process_and_removes_its_folder(tmp_path: Path) -> None:
     argv = [sys.executable, "-m", "bench", "judge", "--scratch", str(tmp_path), "--no-log", "--no-duckdb"]
     with subprocess.Popen(argv, cwd=ROOT, stderr=subprocess.PIPE, text=True) as bench:
-        children = wait_for_children(psutil.Process(bench.pid))
+        process = psutil.Process(bench.pid)
+        wait_until(lambda: (bool(process.children()), "none"), 180, "a process of the bench")
+        children = process.children()
         bench.send_signal(signal.SIGTERM)
-        _, said = bench.communicate(timeout=60)
+        _, said = bench.communicate(timeout=180)
     assert (bench.returncode, said) == (143, "scripts/bench: interrupted by SIGTERM\n")
     assert not [child for child in children if child.is_running()]
     assert list(tmp_path.iterdir()) == []
-
-
-def wait_for_children(process: psutil.Process) -> list[psutil.Process]:
-    for _ in range(600):
-        if children := process.children():
-            return children
-        time.sleep(0.1)
-    raise AssertionError("the bench started no process in a minute")
