@@ -24,6 +24,8 @@ from protocol.wording import counted
 
 _MOST_ENTRIES = 2_000_000
 _COLLECTING_MS = 2000
+_IMPATIENT = {"readEntryTimeoutSec": 2, "firstSpeculativeReadTimeout": 200}
+"""A silent bookie must not cost 5 s for each answer, or 2 s before the next bookie is asked."""
 REQUIRED = ("durability", "closing", "order", "lac", "metadata")
 """Properties for which every generated plan gives evidence."""
 
@@ -64,10 +66,10 @@ def draw(
         profile.workload,
         quorums,
         bookies=cluster["bookies"],
-        v2=cluster["client_conf"]["useV2WireProtocol"],
+        v2=cluster["client_conf"].get("useV2WireProtocol", False),
     )
     if work.name == "churn":
-        cluster["bookie_conf"]["gcWaitTime"] = _COLLECTING_MS
+        cluster["bookie_conf"].setdefault("gcWaitTime", _COLLECTING_MS)
     limit = Limit(mode, quorums.ack, beyond=options.beyond)
     steps = _steps(
         randoms("schedule"), profile, quorums, cluster, work, limit, _weights(profile, options, disks)
@@ -96,19 +98,10 @@ def _cluster(random: Random, choices: ClusterChoices, options: GenerateOptions) 
     quorums = quorums_of(pick(random, choices.quorums))
     spare = pick(random, choices.spare_bookies)
     version = pick(random, choices.versions)
-    bookie_conf = {
-        "flushInterval": pick(random, choices.flush_interval_ms),
-        "dbStorage_writeCacheMaxSizeMb": pick(random, choices.write_cache_mb),
-        "dbStorage_readAheadCacheMaxSizeMb": pick(random, choices.read_cache_mb),
-    }
+    bookie_conf = {name: pick(random, values) for name, values in choices.bookie_conf.items()}
     autorecovery = pick(random, choices.autorecovery)
-    client_conf = {
-        "useV2WireProtocol": pick(random, choices.wire_v2),
-        "delayEnsembleChange": pick(random, choices.delay_ensemble_change),
-        # A silent bookie must not cost 5 s for each answer, or 2 s before the next bookie is asked.
-        "readEntryTimeoutSec": 2,
-        "firstSpeculativeReadTimeout": 200,
-    }
+    drawn = {name: pick(random, values) for name, values in choices.client_conf.items()}
+    client_conf = {**_IMPATIENT, **drawn}
     disks = random.random() < choices.own_disks_fraction and "power_loss" in options.offered
     version = options.version or version
     tree: Tree = {

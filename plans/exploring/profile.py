@@ -38,6 +38,8 @@ def _assert_quorums(value: str) -> None:
 QuorumsText = Annotated[str, checked(_assert_quorums)]
 Release = Annotated[str, checked(lambda value: value == THE_DEFAULT_RELEASE or parts(value))]
 Fraction = Annotated[float, Field(ge=0, le=1)]
+SettingChoices = dict[str, Annotated[tuple[bool | int | float | str, ...], Field(min_length=1)]]
+"""BookKeeper's name of a setting -> the values of which each cluster has one."""
 Weights = dict[str, Annotated[float, Field(ge=0)]]
 
 
@@ -63,12 +65,9 @@ class ClusterChoices(Params):
     quorums: tuple[QuorumsText, ...] = Field(min_length=1)
     spare_bookies: tuple[Annotated[int, Field(ge=0, le=3)], ...] = Field(min_length=1)
     versions: tuple[Release, ...] = Field(min_length=1)
-    flush_interval_ms: tuple[Annotated[int, Field(ge=100)], ...] = Field(min_length=1)
-    write_cache_mb: tuple[Annotated[int, Field(ge=1)], ...] = Field(min_length=1)
-    read_cache_mb: tuple[Annotated[int, Field(ge=1)], ...] = Field(min_length=1)
+    bookie_conf: SettingChoices
     autorecovery: tuple[Annotated[int, Field(ge=0, le=2)], ...] = Field(min_length=1)
-    wire_v2: tuple[bool, ...] = Field(min_length=1)
-    delay_ensemble_change: tuple[bool, ...] = Field(min_length=1)
+    client_conf: SettingChoices
     own_disks_fraction: Fraction
 
 

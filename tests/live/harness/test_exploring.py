@@ -15,7 +15,7 @@ from tests.live.running import Fencepost, Start, document_in
 _SMALL = {
     "quorums: [3/3/2, 3/3/2, 3/2/2, 2/2/2, 3/3/3, 4/3/2, 4/2/2]": "quorums: [2/2/2]",
     "spare_bookies: [0, 1]": "spare_bookies: [0]",
-    "flush_interval_ms: [1000, 10000, 3600000, 3600000, 3600000]": "flush_interval_ms: [3600000]",
+    "flushInterval: [1000, 10000, 3600000, 3600000, 3600000]": "flushInterval: [3600000]",
     "autorecovery: [0, 0, 0, 1]": "autorecovery: [0]",
     "own_disks_fraction: 0.2": "own_disks_fraction: 0",
     "bursts: [1, 1, 2]": "bursts: [1]",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
-from itertools import permutations
+from itertools import permutations, product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -212,6 +212,25 @@ def test_a_weight_of_zero_never_comes() -> None:
     assert not names_drawn(40, GenerateOptions(EVERY_FAULT, "journal"), quiet) & {"slow", "pause"}
 
 
+def test_every_profile_of_the_project_gives_plans_with_its_settings() -> None:
+    for path in DEFAULT.parent.glob("*.yaml"):
+        profile = load_profile(path)
+        for seed in range(20):
+            tree = generate(profile, seed, GenerateOptions(EVERY_FAULT))
+            plan = load_tree(tree, words(), modes=tuple(MODES), source="drawn")
+            assert plan.cluster.bookie_conf.keys() >= profile.cluster.bookie_conf.keys()
+            assert plan.cluster.client_conf.keys() >= profile.cluster.client_conf.keys()
+
+
+def test_a_setting_of_a_profile_has_each_of_its_values_some_time() -> None:
+    sizes = {"openFileLimit": (4, 100), "journalReuseFiles": (False, True)}
+    cluster = PROFILE.cluster.model_copy(update={"bookie_conf": sizes})
+    profile = PROFILE.model_copy(update={"cluster": cluster})
+    wish = GenerateOptions(EVERY_FAULT)
+    drawn = [generate(profile, seed, wish)["cluster"]["bookie_conf"] for seed in range(40)]
+    assert {tuple(conf[name] for name in sizes) for conf in drawn} == set(product(*sizes.values()))
+
+
 def test_modifiers_stand_behind_the_step_they_belong_to() -> None:
     text = plan_text({"steps": [{"heal": {}, "at_s": 1.5, "note": "why: so"}]})
     assert text == 'steps:\n  - heal: {}\n    at_s: 1.5\n    note: "why: so"\n'
@@ -227,6 +246,7 @@ def test_modifiers_stand_behind_the_step_they_belong_to() -> None:
         ("at_most_down: 2", "at_most_down: none", "`at_most_down` must be a whole number"),
         ("modes: [protected]", "modes: [protectd]", "did you mean `protected`?"),
         ("bursts: [1, 1, 2]", "burst: [1, 1, 2]", "unknown key `burst`; did you mean `bursts`?"),
+        ("flushInterval: [1000, 10000, 3600000, 3600000, 3600000]", "flushInterval: []", "is empty"),
     ],
 )
 def test_a_mistake_in_a_profile_is_told_with_its_place(tmp_path: Path, old: str, new: str, told: str) -> None:
