@@ -26,6 +26,8 @@ def command(run: str, output: Path | None, full: bool, limit_mb: int, results: P
     from evidence.folder import find_run
     from harness.bundles.writing import write_bundle
 
+    if output is not None and output.suffix != ".zip":
+        raise click.UsageError(f"-o {output}: the name of a bundle ends in .zip")
     found = find_run(results, run)
     scenario = str(found.modes[0].run()["scenario"]).replace("/", "-")
     target = output or Path(f"{scenario}-{found.path.name}.zip")

@@ -60,9 +60,14 @@ _HARMLESS = "this is okay if it is the first time"
 def issue_markdown(found: FoundRun, results: Path | None = None) -> str:
     """The text; for several modes it describes the mode with the most serious verdict.
 
+    Raises ``EvidenceError`` when that mode was not judged.
     ``results`` is the store in which the runs that showed the same are counted, or None.
     """
     mode = min(stored_modes(found), key=lambda one: SEVERITY.index(one.verdict.verdict))
+    if not mode.verdict.judgements:
+        raise EvidenceError(
+            f"the mode {mode.folder.mode} was not judged to its end", remedy="`fencepost check` does that"
+        )
     shrunk = found.path / SHRUNK
     run, proof = mode.run, None if mode.lacking else proof_of(mode)
     host, source = run.get("host") or {}, run["plan"].get("source") or {}

@@ -39,8 +39,9 @@ class StoredMode(Tables):
         try:
             return read_verdict(self.folder)
         except EvidenceError as error:
-            mode = self.folder.mode
-            return RunVerdict(self.run["scenario"], mode, Verdict.UNKNOWN, f"not judged: {error}", {})
+            damaged = self.folder.verdict_json.exists()
+            why = f"not judged: {error}" if damaged else "not judged to its end; `fencepost check` does that"
+            return RunVerdict(self.run["scenario"], self.folder.mode, Verdict.UNKNOWN, why, {})
 
     @cached_property
     def lacking(self) -> str:

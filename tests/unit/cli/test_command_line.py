@@ -68,6 +68,7 @@ def test_a_folder_that_cannot_be_written_is_named_with_the_next_step() -> None:
         ("doctor --bookkeeper 4.14.7", "--bookkeeper goes with --bookie-conf"),
         ("check latest --history README.md --master spark://host:7077", "leave out latest, --master"),
         ("report latest --issue --open", "give one of them"),
+        ("bundle latest -o README.md", "-o README.md: the name of a bundle ends in .zip"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_the_value_before_anything_is_written(

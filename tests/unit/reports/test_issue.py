@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from evidence.folder import read_json, write_json
+from protocol.errors import EvidenceError
 from reports.issue import issue_markdown
 from tests.unit.reports.stored_run import HOSTILE, stored_run
 
@@ -43,6 +46,13 @@ def test_a_plan_that_was_shrunk_is_the_steps(tmp_path: Path) -> None:
 
 def test_a_run_without_a_finding_says_so(tmp_path: Path) -> None:
     assert "No anomaly: the verdict is `valid`." in issue_markdown(stored_run(tmp_path, modes=["protected"]))
+
+
+def test_a_run_that_was_not_judged_is_no_issue_yet(tmp_path: Path) -> None:
+    found = stored_run(tmp_path, modes=["protected"])
+    found.modes[0].verdict_json.unlink()
+    with pytest.raises(EvidenceError, match="the mode protected was not judged to its end"):
+        issue_markdown(found)
 
 
 def test_no_path_and_no_markup_of_the_evidence_is_in_it(tmp_path: Path) -> None:

@@ -70,7 +70,8 @@ def test_a_run_that_was_never_judged_is_shown_as_unknown_with_the_next_step(tmp_
     (folder.tables / "collected.json").unlink()
     text = page(stored_modes(found))
     assert "? unknown" in text
-    assert "not judged: cannot read" in text
+    assert "not judged to its end; `fencepost check` does that" in text
+    assert "what it rests on" not in text, "a table of nothing"
     assert "No pictures" in text
 
 
