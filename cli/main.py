@@ -131,5 +131,5 @@ def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
 def _interrupted(cause: BaseException | None) -> int:
     """Print the one line and return the exit code; click wraps what interrupted it in its own ``Abort``."""
     interrupted = cause if isinstance(cause, Interrupted) else Interrupted(signal.SIGINT)
-    print(typed(f"fencepost: {interrupted}; `fencepost check` judges what was recorded"), file=sys.stderr)
+    print(f"fencepost: {interrupted}", file=sys.stderr)
     return interrupted.exit_code

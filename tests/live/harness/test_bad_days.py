@@ -87,7 +87,7 @@ def test_sigterm_is_one_line_and_an_exit_code_of_its_own_whatever_goes_on(
     run.send(signal.SIGTERM)
     out, err = run.process.communicate(timeout=ENDS_WITHIN_S)
     assert run.process.returncode == 143, out + err
-    assert re.fullmatch("\nfencepost: interrupted by SIGTERM; .* judges what was recorded\n", err)
+    assert err == "\nfencepost: interrupted by SIGTERM\n"
     assert "fencepost check" in out
     run.assert_nothing_left()
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from cli import main
+from protocol.errors import Interrupted
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -102,3 +106,11 @@ def test_a_run_that_is_not_there_is_an_error_with_the_next_step(tmp_path: Path) 
 def test_what_is_no_ledger_and_no_entry_is_refused_with_the_value(subject: str, tmp_path: Path) -> None:
     done = fencepost("explain", "latest", subject, "--results", str(tmp_path))
     assert (done.returncode, f"'{subject}' is not LEDGER or LEDGER:ENTRY" in done.stderr) == (2, True)
+
+
+def test_an_interrupted_command_names_the_signal_and_promises_no_record(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Often nothing was recorded yet; a run names its own folder."""
+    assert main._interrupted(Interrupted(signal.SIGTERM)) == 143
+    assert capsys.readouterr().err == "fencepost: interrupted by SIGTERM\n"
