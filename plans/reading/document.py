@@ -133,7 +133,7 @@ def parse(text: str, source: str) -> Document:
     try:
         node = yaml.compose(text)
         if node is None:
-            raise PlanError(f"{source}:1:1: the file is empty; a plan is a mapping that begins with `name:`")
+            raise PlanError(f"{source}:1:1: the file is empty; it must begin with `name:`")
         plain = _Plain(yaml.constructor.construct_object)
         document = Document(source, plain.value((), node), plain.keys, plain.values)
     except MarkedYAMLError as error:

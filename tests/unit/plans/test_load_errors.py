@@ -19,7 +19,7 @@ from protocol.errors import PlanError
 Complain = Callable[[str], str]
 
 MISTAKES = Path(__file__).parent / "mistakes"
-EMPTY = "plan.yaml:1:1: the file is empty; a plan is a mapping that begins with `name:`"
+EMPTY = "plan.yaml:1:1: the file is empty; it must begin with `name:`"
 CREATE = "- create: {client: writer, ledger: main}\n"
 GOOD = """\
 name: try/it
