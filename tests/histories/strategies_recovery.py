@@ -189,7 +189,7 @@ def _servers(dice: random.Random) -> list[dict[str, Any]]:
                 boot,
                 "exit",
                 at_ns,
-                **dice.choice(({"signal": 9}, {"signal": 9}, {"code": 143})),
+                **dice.choice(({"signal": 9}, {"code": 143})),
             )
             at_ns += dice.randint(0, 5)
     if dice.random() < 0.3:

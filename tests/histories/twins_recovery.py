@@ -266,7 +266,10 @@ def said(history: list[Fact]) -> list[Row]:
 def excused_ns(history: list[Fact], row: Row, run: RunFacts) -> int:
     """From when the bookie may have forgotten the ledger."""
     ledger, versions = row["ledger"], chain(history, row["ledger"])
-    if [v["version"] for v in versions] != list(range(len(versions))):
+    gone = [
+        row["version"] for row in rows(history, "ledgers") if (row["ledger"], row["state"]) == (ledger, 0)
+    ]
+    if [v["version"] for v in versions] != list(range(len(versions))) or max(gone, default=0) > len(versions):
         return 0
     ends = [NEVER]
     for delete in operations(history, Kind.DELETE):
@@ -351,7 +354,7 @@ def only_stopped(numbers: range, row: Row, run: RunFacts) -> bool:
     if row["boot"] not in lives or not all(number in lives and "exit" in lives[number] for number in numbers):
         return False
     ends = [json.loads(lives[number]["exit"]["detail"]) for number in numbers]
-    clean = all(end["signal"] in (None, 15) and end["code"] in (None, 0, 143) for end in ends)
+    clean = all(end.get("signal") in (None, 15) and end.get("code") in (None, 0, 143) for end in ends)
     harmed = any(
         fault["injected_ns"] != NEVER
         and fault["kind"] not in ("kill", "stop", "power_loss")

@@ -225,6 +225,8 @@ def test_a_second_crash_does_not_take_the_protection_away():
     assert not kinds(shut, denied(50, boot=3), servers=lives)
     ended = [OPEN, closed(2, 1, earliest_ns=38, latest_ns=39)]
     assert not kinds(ended, denied(50, boot=3), servers=lives)
+    assert "tried_protection_lost" not in told(ended, denied(50, boot=3), servers=lives).seen
+    assert told(shut, denied(50, boot=3), servers=lives).seen["tried_protection_lost"] == 1
 
 
 def lost_after(*parts, first=None, without=(), **run):
