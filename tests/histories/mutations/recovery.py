@@ -1,7 +1,10 @@
 """Recovery's answers and denials, doctored on the wire."""
 
+from dataclasses import replace
+
 from evidence.codes import NEVER, Direction, FrameFlag, Message, Outcome, Status
 from tests.histories.lawful import lawful
+from tests.histories.lives import boot
 from tests.histories.mutations.edits import edited, is_answer
 from tests.histories.mutations.registry import Sign, operator, span
 from tests.histories.story import OBSERVER, WRITER, deleted
@@ -235,6 +238,17 @@ def denied(case, dice, **columns):
 @operator("the same boot had taken it", of=lawful, only=("recovery", "answers"))
 def a_bookie_denies_what_it_took(case, dice):
     return denied(case, dice)
+
+
+@operator("all boots before were shut down cleanly", of=lawful, only=("answers",))
+def a_later_boot_denies_what_a_bookie_took(case, dice):
+    """A boot after shutdowns, or after crashes, denies an entry that an earlier one had taken."""
+    history, broken = denied(case, dice, boot=9)
+    end = "stopped" if dice.random() < 0.7 else "killed"
+    ended = (boot(bookie, number, **{end: 1}) for bookie in range(1, 10) for number in range(1, 5))
+    lives = (*ended, *(boot(bookie, 9) for bookie in range(1, 10)))
+    signs = {sign._replace(name="answers/denied_flushed") for sign in broken if end == "stopped"}
+    return history, signs, replace(case.run, servers=tuple(row for life in lives for row in life))
 
 
 @operator("never", of=lawful, only=("recovery", "answers"))
