@@ -3,26 +3,30 @@
 Payloads prove themselves: a reader recomputes the checksum and compares run, ledger and entry
 with the header, so no list of writes is needed. An entry that proves itself was written, whether
 its add was recorded or not; such entries are counted and are no anomaly. Up to the last entry of a closed
-ledger all proven copies that the last census pass found must be the same writing, too.
+ledger all proven copies that the last census pass found must be the same writing, too, and where no fault may
+have changed bytes on a disk or on their way, none of them is damaged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from checkers.facts.alterations import of_one_life
+from checkers.facts.alterations import disturbed, injected, of_one_life
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import PASS_TIMES, histories, passes
 from checkers.facts.parts import acked, delivered, entries_of, identified, proven, signed, written
-from checkers.facts.wording import entries_text
+from checkers.facts.wording import entries_text, listed
 from checkers.judging.contract import Batch, Checker, LedgerFacts, RunFacts
-from checkers.judging.found import Found, capped, ledger_rows, mark_rows, set_rows
+from checkers.judging.found import Found, capped, ledger_rows, mark_rows, set_rows, span_rows
 from checkers.sets.marks import Marks, unmarked
 from checkers.sets.spans import Spans
 from evidence.codes import Holding, Kind, Proof
 from evidence.findings import Finding, Judgement, Verdict
+from protocol.faults import Loses, effects_of
 from protocol.wording import counted
 
+_CHANGING = ("garble", "fill")
+"""Faults that may change the bytes of an entry although what a bookie has stored stays."""
 _BAD = {
     "damaged": (Proof.DAMAGED, "the payload's checksum is not that of its bytes", "damaged"),
     "foreign": (Proof.FOREIGN, "the payload is whole but of another run, ledger or entry", "as another"),
@@ -31,11 +35,11 @@ _BAD = {
 
 
 class Content(Checker):
-    """Finds returned bytes that do not prove themselves, and two writings of one entry."""
+    """Finds returned bytes that do not prove themselves, two writings of one entry, and damaged copies."""
 
     name = "content"
     tables = ("operations", "census", "ledgers")
-    kinds = (*_BAD, "two_writings")
+    kinds = (*_BAD, "two_writings", "damaged_copy")
     figures = ("delivered", "unrecorded")
     facts = (PASS_TIMES,)
 
@@ -48,10 +52,13 @@ class Content(Checker):
         last = max(facts.once(passes), default=0)
         copies = batch.census.of(pass_number=last, holding=Holding.PRESENT).once(signed)
         writings = known | copies
+        damaged = batch.census.of(pass_number=last, holding=Holding.DAMAGED)
+        damaged = damaged.where(copies.spans().has(damaged["ledger"], damaged["entry"]))
         return Found.of(
             *(set_rows(kind, read.of(proof=code).once(entries_of)) for kind, (code, *_) in _BAD.items()),
             set_rows("known_twice", known.twice()),
             set_rows("written_twice", writings.twice()),
+            span_rows("damaged_copy", damaged["ledger"], damaged["entry"], proof=[damaged["bookie"]]),
             mark_rows("writing", writings.among(writings.twice())),
             ledger_rows("tried", tried["ledger"], tried["entry"]),
             delivered=read.number,
@@ -63,7 +70,9 @@ class Content(Checker):
         """Needs at least one delivered entry."""
         bad = {kind: found.spans(kind) for kind in _BAD}
         two = _written_twice(found, facts.once(histories), run)
+        spoiled = _damaged_copies(found, facts.once(histories), run)
         findings = [*_bad(bad, run), *_two_writings(two, found.marks("writing"), run)]
+        findings += _damaged(spoiled, found.marks("damaged_copy"), run)
         delivered, unrecorded, damaged = map(found.count, ("delivered", "unrecorded", "census_damaged"))
         lacking = run.shortcomings(self.tables)
         enough = delivered > 0 and not lacking
@@ -78,7 +87,11 @@ class Content(Checker):
             needed="whole evidence, and at least one entry delivered to a client",
             seen={"delivered": delivered, "unrecorded": unrecorded},
             findings=capped(findings),
-            counts={**{kind: spans.count() for kind, spans in bad.items()}, "two_writings": two.count()},
+            counts={
+                **{kind: spans.count() for kind, spans in bad.items()},
+                "two_writings": two.count(),
+                "damaged_copy": spoiled.count(),
+            },
             notes=tuple(notes),
             undecided=() if enough or lacking else tuple(row.ledger for row in found.by_ledger("tried")),
         )
@@ -89,6 +102,33 @@ def _written_twice(found: Found, histories: Histories, run: RunFacts) -> Spans:
     ends = {} if run.damage_to(("ledgers",)) else histories.ends
     two = found.spans("known_twice") | (found.spans("written_twice") & Spans.up_to(ends))
     return of_one_life(two, histories, run)
+
+
+def _damaged_copies(found: Found, histories: Histories, run: RunFacts) -> Spans:
+    """Entries up to the end of a closed ledger of which a bookie holds other bytes, and another the entry.
+
+    None where a fault may have changed bytes, or damage may hide one: repair copies what it finds.
+    """
+    changing = any(
+        fault["kind"] in _CHANGING or effects_of(fault["kind"]).loses > Loses.MEMORY
+        for fault in injected(run)
+    )
+    if changing or disturbed(run) or run.damage_to(("ledgers", "faults", "servers")):
+        return Spans.empty()
+    return of_one_life(found.spans("damaged_copy") & Spans.up_to(histories.ends), histories, run)
+
+
+def _damaged(spoiled: Spans, copies: Marks, run: RunFacts) -> Iterator[Finding]:
+    for ledger, first, last in spoiled:
+        bookies = sorted({bookie for bookie, *_ in copies.within(ledger, first, last)})
+        names, entries = listed(map(run.bookie_name, bookies)), entries_text(first, last)
+        yield run.finding(
+            "content/damaged_copy",
+            (ledger, first, last),
+            f"{names} holds other bytes than those of {entries}",
+            f"the last census pass: {names} answered with other bytes, another bookie with {entries}",
+            "no fault of the run may have changed bytes on a disk or on their way",
+        )
 
 
 def _bad(bad: Mapping[str, Spans], run: RunFacts) -> Iterator[Finding]:

@@ -99,7 +99,12 @@ DAMAGED = [answered(0, bookie, Holding.DAMAGED) for bookie in (1, 2, 3)]
 says(
     "durability/corrupt",
     [acked(0), created(), closed(0), opened(0), DAMAGED],
-    lawful=[WHOLE, DAMAGED[:2], found(0, bookies=(3,))],
+    lawful=[WHOLE, found(0)],
+)
+says(
+    "content/damaged_copy",
+    [WHOLE, DAMAGED[:1], found(0, bookies=(2, 3))],
+    lawful=[WHOLE, found(0, bookies=(2, 3))],
 )
 says(
     "durability/vanished",

@@ -40,6 +40,16 @@ def chain(history: list[Fact], ledger: int) -> list[Row]:
     return sorted(found, key=lambda row: row["version"])
 
 
+def contents(history: list[Fact], ledger: int) -> list[Row]:
+    """The ledger's versions, those of one content and number once."""
+    different: list[Row] = []
+    for row in chain(history, ledger):
+        same = row.keys() - {"zxid", "earliest_ns", "latest_ns", "put_back"}
+        if not any(all(row[name] == other[name] for name in same) for other in different):
+            different.append(row)
+    return different
+
+
 def end_of(history: list[Fact], ledger: int) -> int | None:
     closed = [row for row in chain(history, ledger) if row["state"] == 3]
     return closed[-1]["last_entry"] if closed else None

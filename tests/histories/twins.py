@@ -16,6 +16,7 @@ from tests.histories.rows import (
     Row,
     chain,
     complete_chain,
+    contents,
     end_of,
     has,
     has_wrong_length,
@@ -298,8 +299,18 @@ def content(history: list[Fact]) -> Plain:
             known = bytes_of.setdefault((row["ledger"], row["entry"]), set())
             known.add((row["origin"], row["size_bytes"]))
     bytes_of = {where: known for where, known in bytes_of.items() if not was_put_back(history, where[0])}
+    things |= {("damaged_copy", *where) for where in damaged_copies(history)}
     things |= {("two_writings", *where) for where, known in bytes_of.items() if len(known) > 1}
     return concluded(things, delivered > 0)
+
+
+def damaged_copies(history: list[Fact]) -> set[tuple[int, int]]:
+    """(ledger, entry) up to an end of which one bookie shows other bytes and another does not; no faults."""
+    shown = {(row["ledger"], row["entry"], row["holding"]) for row in last_pass(history)}
+    both = {(ledger, entry) for ledger, entry, held in shown if held == Holding.DAMAGED}
+    both = {where for where in both if (*where, Holding.PRESENT) in shown}
+    ends = {ledger: end_of(history, ledger) for ledger, _ in both if not was_put_back(history, ledger)}
+    return {where for where in both if (end := ends.get(where[0])) is not None and where[1] <= end}
 
 
 def lac(history: list[Fact]) -> Plain:
@@ -355,16 +366,6 @@ def metadata(history: list[Fact]) -> Plain:
         }
         things += [(kind, ledger, number) for kind, number in wrong.items() if number]
     return concluded(things, any(chain(history, ledger) for ledger in ledgers_of(history)))
-
-
-def contents(history: list[Fact], ledger: int) -> list[Row]:
-    """The ledger's versions, those of one content and number once."""
-    different: list[Row] = []
-    for row in chain(history, ledger):
-        same = row.keys() - {"zxid", "earliest_ns", "latest_ns", "put_back"}
-        if not any(all(row[name] == other[name] for name in same) for other in different):
-            different.append(row)
-    return different
 
 
 def is_malformed(version: Row) -> bool:

@@ -85,7 +85,7 @@ def one_byte_of_what_was_read_is_changed(case, dice):
     return replaced(case.history, row, proof=int(proof)), span(f"content/{kind}", row["entry"], row["entry"])
 
 
-@operator("on every bookie", of=lawful)
+@operator("on more bookies than one, or on the only one", of=lawful)
 def one_byte_of_the_copies_is_changed(case, dice):
     """One byte is changed: in the copies of an entry on all bookies, or on all that hold it but one."""
     entry = dice.randint(0, case.end)
@@ -96,7 +96,9 @@ def one_byte_of_the_copies_is_changed(case, dice):
         (table, {**row, "holding": int(Holding.DAMAGED)} if row in shown and hit(row, spared) else row)
         for table, row in without(case.history, is_final_entry(entry))
     ]
-    return history, {UNKNOWN} if spared else span("durability/corrupt", entry, entry)
+    if not spared:
+        return history, span("durability/corrupt", entry, entry)
+    return history, span("content/damaged_copy", entry, entry) if len(whole) > 1 else {UNKNOWN}
 
 
 def hit(row: Row, spared: int) -> bool:

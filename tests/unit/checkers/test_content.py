@@ -4,6 +4,7 @@ import pytest
 
 from evidence.codes import Flag, Holding, Outcome, Proof
 from evidence.findings import Verdict
+from tests.histories.lives import fault
 from tests.histories.story import (
     READER,
     acked,
@@ -118,3 +119,42 @@ def test_where_different_copies_convict_nobody(more):
 def test_with_damaged_metadata_no_end_is_known():
     damaged = {"damage": ("ledgers: line 3",)}
     assert not content(WHOLE, closed(0), copies(b3={"size_bytes": 64}), **damaged).findings
+
+
+SPOILED = [answered(0, 1, Holding.DAMAGED), answered(0, 2, Holding.PRESENT)]
+CLOSED = [acked(0), delivered(0), created(), closed(0)]
+COPY = [("damaged_copy", 0, 0)]
+
+
+def spoiled(*parts, **run):
+    return kinds(judged(*parts, **run), "content")
+
+
+def test_a_damaged_copy_beside_a_good_one_where_nothing_can_have_damaged_it():
+    assert spoiled(CLOSED, SPOILED) == COPY
+    judgement = content(CLOSED, SPOILED)
+    assert judgement.findings[0].proof[0] == (
+        "the last census pass: b1 answered with other bytes, another bookie with entry 0"
+    )
+    assert not spoiled(CLOSED, SPOILED[:1])
+    assert not spoiled(acked(0), delivered(0), created(), SPOILED)
+    assert not spoiled(acked(0), delivered(0), created(), closed(-1), SPOILED)
+    early = answered(0, 1, Holding.DAMAGED, number=1)
+    assert not spoiled(CLOSED, early, answered(0, 2, Holding.PRESENT))
+
+
+@pytest.mark.parametrize(
+    "kind", ["corrupt", "wipe", "swap_disks", "read_only", "power_loss", "garble", "fill"]
+)
+def test_a_fault_of_any_bookie_may_have_damaged_what_repair_then_copied(kind):
+    assert not spoiled(CLOSED, SPOILED, faults=(fault(1, kind, "b3"),))
+
+
+@pytest.mark.parametrize("kind", ["kill", "stop", "pause", "cut", "drop"])
+def test_an_end_and_a_lost_message_damage_no_bytes(kind):
+    assert spoiled(CLOSED, SPOILED, faults=(fault(1, kind, "b1"),)) == COPY
+
+
+@pytest.mark.parametrize("table", ["ledgers", "faults", "servers"])
+def test_what_is_torn_may_hide_why_a_copy_is_damaged(table):
+    assert not spoiled(CLOSED, SPOILED, damage=(f"{table}: line 3",))
