@@ -68,7 +68,7 @@ def wire_files(folder: Path) -> list[WireFile]:
 
 def is_logged(folder: Path, end: EndTree | None) -> bool:
     """Whether a run kept a log in this folder: a part of it exists, or ``end.json`` mentions it."""
-    return bool(wire_files(folder)) or bool(end and end.get("wire"))
+    return bool(wire_files(folder)) or (folder / LINKS).exists() or bool(end and end.get("wire"))
 
 
 def link_ends(

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from evidence.codes import NEVER, Status
 from evidence.collect.frames import Lives, WireNames, frames
 from evidence.collect.wirelogs import (
+    LINKS,
     WireCounts,
     WireFile,
     damage_to_log,
@@ -132,6 +133,9 @@ def test_files_are_found_in_order_and_count_their_records(tmp_path: Path) -> Non
     assert [(file.number, file.records) for file in files] == [(1, 3), (2, 3)]
     assert wire_files(tmp_path / "nowhere") == []
     assert is_logged(tmp_path, None)
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / LINKS).touch()  # all segments are gone, and the proxy reported nothing
+    assert is_logged(tmp_path / "links", {"complete": True})
     assert is_logged(tmp_path / "nowhere", {"wire": {"log": {}}})
     assert not is_logged(tmp_path / "nowhere", {"complete": True})
     assert not is_logged(tmp_path / "nowhere", None)
