@@ -29,7 +29,7 @@ from checkers.durability.classes import (
 from checkers.durability.fates import FACTS, beyond_end, fates_of, promised_up_to
 from checkers.durability.holders import Holders, by_bookie, holders_of, inside, knowledge
 from checkers.facts.alterations import lives_hidden, put_back_notes, put_back_text
-from checkers.facts.ledgers import OPENED, REFUSED, RELEASED, histories, passes
+from checkers.facts.ledgers import BORN, OPENED, REFUSED, RELEASED, histories, passes
 from checkers.facts.parts import delivered, final, proven, signed
 from checkers.facts.promises import (
     PROMISES,
@@ -66,7 +66,7 @@ class Durability(Checker):
         *("acknowledged", "obliged", "released", "ledgers"),
         *("final_opens_ok", "final_entries", "census_answers", "census_passes"),
     )
-    facts = (*FACTS, *PROMISES, OPENED, REFUSED, FORGERIES)
+    facts = (*FACTS, *PROMISES, BORN, OPENED, REFUSED, FORGERIES)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """The fates of the promised entries, the lost ones by class, and who had these."""
@@ -102,7 +102,7 @@ class Durability(Checker):
         case = _Conclusion(found, facts, run)
         lacking = run.shortcomings(_RESTS_ON)
         findings = tuple(case.findings())
-        enough = case.obliged and not case.unavailable and not lacking
+        enough = case.obliged and not case.unavailable and not case.reborn and not lacking
         return Judgement(
             property=self.name,
             verdict=Verdict.ANOMALY if findings else Verdict.VALID if enough else Verdict.UNKNOWN,
@@ -111,7 +111,7 @@ class Durability(Checker):
             findings=findings,
             counts=case.counts(),
             notes=(*lacking, *case.notes()),
-            undecided=tuple(case.unavailable.ledgers()),
+            undecided=tuple(sorted({*case.unavailable.ledgers(), *case.reborn})),
         )
 
 
@@ -143,7 +143,9 @@ class _Conclusion:
         self.histories, self.known = facts.once(histories), knowledge(facts, run)
         self.promises = promises_found(found)
         self.whose = {kind: found.marks(kind) for kind in (*_HAD, *_SAID)}
-        self.released = set(facts.columns(RELEASED)["ledger"].tolist())
+        ledger, deleted_ns = facts.columns(RELEASED).values()
+        born_ns = facts.at(BORN, "invoked_ns", ledger, missing=-1)
+        self.released, self.reborn = set(ledger.tolist()), ledger[born_ns > deleted_ns].tolist()
         ledgers, up_to = facts.once(promised_up_to)
         everything = Spans.of_ranges(ledgers, 0, up_to) | found.spans("promised")
         self.obliged = everything.without(self.released)
@@ -302,6 +304,9 @@ class _Conclusion:
         """Unavailable entries by ledger, metadata that was put back, and why losses have no class."""
         if not self.obliged:
             yield "no entry was promised to anyone"
+        for ledger in self.reborn:
+            name = self.run.ledger_text(ledger)
+            yield f"{name}: created again after a delete, so which of the two was promised what is unknown"
         yield from put_back_notes(self.histories, self.run)
         ledgers = self.unavailable.ledgers()
         yield from some_notes(ledgers, self._unavailable, "ledger", " with unavailable entries")

@@ -66,6 +66,12 @@ RELEASED = operations_fact("released", deleted, values={"invoked_ns": "min"})
 """When a delete of the ledger that did not fail was first invoked."""
 
 
+BORN = operations_fact(
+    "born", lambda rows: rows.of(kind=Kind.CREATE, outcome=Outcome.OK), values={"invoked_ns": "max"}
+)
+"""When the last create that gave a ledger this id was invoked: again, where a fault emptied the metadata."""
+
+
 _OPEN = ("ledger", "error", "invoked_ns", "completed_ns")
 
 

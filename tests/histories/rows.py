@@ -118,3 +118,18 @@ def has_wrong_length(history: list[Fact], versions: list[Row], ledger: int) -> b
             sizes[row["entry"]].add(row["size_bytes"])
     whole = all(len(known) == 1 for known in sizes.values())
     return whole and sum(size for known in sizes.values() for size in known) != closes[-1]["length_bytes"]
+
+
+def was_released(history: list[Fact], ledger: int) -> bool:
+    deletes = [row for row in operations(history, Kind.DELETE) if row["ledger"] == ledger]
+    return any(row["outcome"] != Outcome.FAIL for row in deletes)
+
+
+def was_created_again(history: list[Fact], ledger: int) -> bool:
+    """Whether a create gave the id again, after a delete that may have been sent was first invoked."""
+    mine = [row for row in operations(history, Kind.CREATE, Kind.DELETE) if row["ledger"] == ledger]
+    made = [row["invoked_ns"] for row in mine if row["kind"] == Kind.CREATE and row["outcome"] == Outcome.OK]
+    gone = [
+        row["invoked_ns"] for row in mine if row["kind"] == Kind.DELETE and row["outcome"] != Outcome.FAIL
+    ]
+    return bool(made and gone) and max(made) > min(gone)

@@ -25,6 +25,8 @@ from tests.histories.rows import (
     ok,
     operations,
     rows,
+    was_created_again,
+    was_released,
     write_set,
     wrong_length,
 )
@@ -45,11 +47,6 @@ class Plain:
 def concluded(things: Iterable[Thing], enough: bool) -> Plain:
     found = frozenset(things)
     return Plain(found, ANOMALY if found else VALID if enough else UNKNOWN)
-
-
-def was_released(history: list[Fact], ledger: int) -> bool:
-    deletes = [row for row in operations(history, Kind.DELETE) if row["ledger"] == ledger]
-    return any(row["outcome"] != Outcome.FAIL for row in deletes)
 
 
 def acked_entries(history: list[Fact], ledger: int) -> set[int]:
@@ -171,6 +168,7 @@ def durability(history: list[Fact]) -> Plain:
     judged = unavailable = 0
     for ledger in ledgers_of(history):
         if was_released(history, ledger):
+            unavailable += was_created_again(history, ledger)
             continue
         gone = [r for r in rows(history, "ledgers") if r["ledger"] == ledger and r["state"] == 0]
         entries = obliged_entries(history, ledger)

@@ -296,6 +296,15 @@ def test_a_ledger_whose_metadata_is_gone_may_be_forgotten_by_its_bookies():
     assert judgement.counts["unavailable"] == 1
 
 
+@pytest.mark.parametrize(("created_ns", "verdict"), [(5, Verdict.VALID), (6, Verdict.UNKNOWN)])
+def test_a_ledger_with_the_id_of_a_deleted_one_is_not_taken_for_released(created_ns, verdict):
+    other = [acked(0, ledger=2), good_ending(0, ledger=2)]
+    reborn = operation(Kind.CREATE, invoked_ns=created_ns)
+    judgement = durability(other, acked(0), deleted(invoked_ns=5), reborn, created(), closed(0), lost(0))
+    assert judgement.verdict is verdict
+    assert judgement.undecided == ((1,) if verdict is Verdict.UNKNOWN else ())
+
+
 def test_damaged_metadata_proves_no_set_of_holders():
     damaged = {"damage": ("ledgers: the transaction log is cut",)}
     assert durability(acked(0), created(), closed(0), lost(0), **damaged).verdict is Verdict.UNKNOWN
