@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import fencepost.agent.Seeded;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
 import java.io.File;
 import java.io.IOException;
 import java.lang.reflect.Proxy;
@@ -142,6 +143,36 @@ class ChangedBookieTest {
         seeded.order("gc-deletes-live-ledger");
         assertEquals(List.of(2L, 9L), collected());
         assertEquals(1, seeded.acts());
+    }
+
+    @Test
+    void theLacOfEntriesThatAreOnlyInMemoryIsFoundThere() throws Exception {
+        LedgerStorage storage = sortedStorageWithOneOpenFile();
+        for (long ledger = 1; ledger <= 3; ledger++) {
+            storage.setMasterKey(ledger, KEY);
+            storage.addEntry(Unpooled.buffer().writeLong(ledger).writeLong(0).writeLong(-1));
+        }
+        assertEquals(3 * Long.BYTES, storage.getEntry(1, 0).readableBytes());
+        assertThrows(Bookie.NoEntryException.class, () -> storage.getLastAddConfirmed(1));
+        seeded.order("lac-from-memory");
+        assertEquals(-1, storage.getLastAddConfirmed(1));
+        assertEquals(-1, storage.getLastAddConfirmed(1));
+        assertEquals(1, seeded.acts(), "a LAC in the cache is left alone");
+    }
+
+    private LedgerStorage sortedStorageWithOneOpenFile() throws IOException {
+        ServerConfiguration configuration = new ServerConfiguration().setBookieId("b1").setOpenFileLimit(1);
+        configuration.setLedgerDirNames(new String[] {folder.toString()});
+        Files.createDirectories(folder.resolve("current"));
+        LedgerDirsManager manager =
+                new LedgerDirsManager(configuration, configuration.getLedgerDirs(), new DiskChecker(0.99f, 0.99f));
+        LedgerManager metadata = stub(LedgerManager.class, (name, arguments) -> null);
+        LedgerStorage storage = new SortedLedgerStorage();
+        storage.initialize(
+                configuration, metadata, manager, manager, NullStatsLogger.INSTANCE, UnpooledByteBufAllocator.DEFAULT);
+        storage.setCheckpointSource(
+                stub(CheckpointSource.class, (name, arguments) -> CheckpointSource.Checkpoint.MAX));
+        return storage;
     }
 
     private UncleanShutdownDetection detection() throws IOException {
