@@ -53,14 +53,17 @@ def record_only(prepared: Prepared, path: Path, narrator: Narrator) -> None:
             _record(prepared, folder, None, narrator)
 
 
-def judge_again(found: FoundRun, judge: Judge, narrator: Narrator) -> RunResult:
-    """Judge a stored run from its folders alone, and conclude it unless a mode of it was left out."""
+def judge_again(found: FoundRun, judge: Judge, narrator: Narrator, *, stays: bool = True) -> RunResult:
+    """Judge a stored run from its folders alone, and conclude it unless a mode of it was left out.
+
+    A run that does not stay, because it was unpacked from a bundle, is not concluded either.
+    """
 
     def judged(folder: RunFolder) -> ModeResult:
         narrator.line(mode_title(folder.mode), style="bold")
         return _judged(folder, judge, narrator)
 
-    return _of_stored(found, judged, narrator)
+    return _of_stored(found, judged, narrator, stays=stays)
 
 
 def judge_recorded(found: FoundRun, judge: Judge, narrator: Narrator) -> RunResult:
@@ -80,7 +83,9 @@ def judge_mode(folder: RunFolder, judge: Judge, narrator: Narrator, *, keep: boo
     return result
 
 
-def _of_stored(found: FoundRun, judged: Callable[[RunFolder], ModeResult], narrator: Narrator) -> RunResult:
+def _of_stored(
+    found: FoundRun, judged: Callable[[RunFolder], ModeResult], narrator: Narrator, *, stays: bool = True
+) -> RunResult:
     modes = []
     with ExitStack() as work:
         for folder in found.modes:
@@ -90,7 +95,8 @@ def _of_stored(found: FoundRun, judged: Callable[[RunFolder], ModeResult], narra
             modes.append(judged(folder))
         facts = found.modes[0].run()
         result = RunResult(facts["scenario"], int(facts["seed"]), found.path, modes)
-        return conclude(result, narrator) if found.modes == modes_of(found.path) else result
+        whole = stays and found.modes == modes_of(found.path)
+        return conclude(result, narrator) if whole else result
 
 
 def _record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator: Narrator) -> None:

@@ -173,7 +173,12 @@ def _opens(tables: Tables) -> Counter[str]:
 def coverage_tables(coverage: Coverage) -> Iterator[Table]:
     """A table for each category, the most exercised first."""
     for category, names in coverage.seen.items():
-        table = Table(title=f"{category}: {len(names) or 'none'}", title_justify="left", box=None)
+        table = Table(
+            title=f"{category}: {len(names) or 'none'}",
+            title_justify="left",
+            box=None,
+            show_header=bool(names),
+        )
         table.add_column("exercised")
         table.add_column("runs", justify="right")
         table.add_column("times", justify="right")

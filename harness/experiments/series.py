@@ -59,7 +59,8 @@ def check_series(
                 _require_modes(one)
         before = [_verdicts(one) for one in found]
         judge = scopes.enter_context(judging(results, master=master))
-        done = [judge_again(one, judge, narrator) for one in found]
+        named = list(zip(runs, found, strict=True))
+        done = [judge_again(one, judge, narrator, stays=not is_bundle(name)) for name, one in named]
         for name, one, verdicts in zip(runs, found, before, strict=True):
             if is_bundle(name):
                 narrator.line(f"{name}: {_held(verdicts, _verdicts(one))}")

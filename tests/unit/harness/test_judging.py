@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -73,6 +73,16 @@ def test_one_mode_of_several_says_nothing_of_the_whole_run(tmp_path: Path) -> No
     before = read_json(found.path / "verdict.json")
     again(FoundRun(found.path, found.modes[:1]), Judging())
     assert read_json(found.path / "verdict.json") == before
+
+
+def test_what_was_unpacked_from_a_bundle_is_judged_without_naming_files_that_go_away(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found, judge = stored_run(tmp_path), cast("Any", Judging())
+    judge_again(found, judge, Narrator(), stays=False)
+    assert str(tmp_path) not in capsys.readouterr().out
+    judge_again(found, judge, Narrator())
+    assert f"results: {found.path}" in capsys.readouterr().out
 
 
 def test_a_run_without_one_of_its_judged_modes_is_not_judged_as_a_whole(tmp_path: Path) -> None:
