@@ -45,11 +45,11 @@ class _Verbs(click.Group):
 
             near = difflib.get_close_matches(args[0], VERBS, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise click.UsageError(f"no verb {args[0]!r}; there are {', '.join(VERBS)}.{hint}")
+            raise click.UsageError(f"no command {args[0]!r}; there are {', '.join(VERBS)}.{hint}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Verbs"):
+        with formatter.section("Commands"):
             formatter.write_dl(list(VERBS.items()))
 
 

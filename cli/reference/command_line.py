@@ -17,7 +17,7 @@ def command_line() -> Iterator[str]:
     """The lines of the page: a section for each verb, with its usage and a table of its options."""
     yield "# Command line"
     yield ""
-    yield "Every verb of `fencepost` with its options. [Commands](commands.md) has examples by task,"
+    yield "Every command of `fencepost` with its options. [Commands](commands.md) has examples by task,"
     yield "and the exit codes."
     group = click.Context(fencepost, info_name="fencepost")
     for verb in VERBS:

@@ -59,7 +59,8 @@ def test_a_folder_that_cannot_be_written_is_named_with_the_next_step() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("chek", "'check'"),
+        ("chek", "no command 'chek'"),
+        ("chek", "'check'?"),
         ("run bp46", "`bp46` is a folder of"),
         ("run soak/kill9 --rounds 2", "cannot go through 2 rounds: `load` does not end with a round"),
         ("run soak/kill9 --rounds 2", "use --times"),

@@ -13,7 +13,7 @@ from evidence.findings import Finding, Judgement, Verdict
 from evidence.folder import RunFolder
 from evidence.recorders import Recorder
 from harness.recording.finals import NOT_QUIET
-from search.coverage import FAULTS, PAIRS, Coverage, whom
+from search.coverage import FAULTS, PAIRS, Coverage, coverage_tables, whom
 from search.explore import Found, _code
 from search.replay import rate
 from search.running import NEVER_QUIET, Ended, kinds
@@ -98,6 +98,7 @@ def test_coverage_counts_runs_and_times() -> None:
     assert coverage.runs == 2
     assert coverage.seen[FAULTS] == {"kill bookie": (2, 4)}
     assert coverage.seen[PAIRS] == {"cut + kill": (1, 1)}
+    assert [table.show_header for table in coverage_tables(coverage)] == [True, True, False, False]
 
 
 @pytest.mark.parametrize(
