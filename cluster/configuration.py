@@ -42,6 +42,8 @@ BOOKIE_BASE: Mapping[str, str] = {
     "minUsableSizeForHighPriorityWrites": "1048576",
     f"{_DB}writeCacheMaxSizeMb": "64",
     f"{_DB}readAheadCacheMaxSizeMb": "8",
+    # A read thread without room for one reader reads nothing (docs/findings/direct-io-readers.md).
+    f"{_DB}directIOEntryLoggerReadBufferSizeMB": "1",
     f"{_DB}rocksDB_blockCacheSize": "8388608",
     f"{_DB}rocksDB_writeBufferSizeMB": "4",
     "journalMaxSizeMB": "64",

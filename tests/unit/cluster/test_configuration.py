@@ -69,6 +69,14 @@ def test_sizes_of_a_big_machine_are_cut_and_small_ones_kept() -> None:
     assert direct_memory_mb(result.properties) == 512 + 2 + 64
 
 
+def test_with_the_smallest_caches_each_read_thread_has_room_for_a_reader_of_direct_io() -> None:
+    smallest = {"dbStorage_writeCacheMaxSizeMb": "1", "dbStorage_readAheadCacheMaxSizeMb": "1"}
+    properties = effective(plan=smallest).properties
+    buffers_mb = direct_memory_mb(properties) // 8
+    share_mb = buffers_mb / int(properties["numReadWorkerThreads"])
+    assert share_mb >= int(properties["dbStorage_directIOEntryLoggerReadBufferSizeMB"])
+
+
 def test_a_threshold_of_the_users_is_not_contradicted_by_the_base() -> None:
     assert effective().properties["diskUsageWarnThreshold"] == "0.98"
     assert "diskUsageWarnThreshold" not in effective(diskUsageThreshold="0.9").properties
