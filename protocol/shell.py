@@ -83,6 +83,13 @@ COMMANDS: Mapping[str, ShellCommand] = {
             local=True,
         ),
         ShellCommand(
+            "convert_to_db_storage",
+            "convert a bookie's index from the default storage's format to that of DbLedgerStorage",
+            ("convert-to-db-storage",),
+            needs_down=True,
+            local=True,
+        ),
+        ShellCommand(
             "cookie_delete", "delete a bookie's cookie in the metadata store", ("cookie_delete", BOOKIE)
         ),
         ShellCommand("cookie_get", "show a bookie's cookie in the metadata store", ("cookie_get", BOOKIE)),

@@ -29,6 +29,7 @@ _WORDS: tuple[tuple[str, bytes], ...] = (
     ("dirty_kept", b"irty file already exists in"),
     ("flush_failed", b"Exception flushing ledgers"),
     ("entry_log_compacted", b" after compaction"),
+    ("entry_log_deleted", b"Deleting entryLogId"),
     ("journal_replay", b"- Replaying journal "),
     ("journal_replayed", b"Finished replaying journal"),
     ("journal_failed", b"Exception while replaying journals"),

@@ -15,8 +15,9 @@ MISTAKES = {
         "ledger-index-rebuilt",
         "ledger-index-refused",
     ),
+    "another storage, a conversion": ("storage-changed", "storage-converted"),
 }
-LONG = ("the other ways to rebuild an index",)
+LONG = ("the other ways to rebuild an index", "another storage, a conversion")
 
 
 @pytest.mark.parametrize("about", quick_and_long(MISTAKES, LONG))

@@ -76,6 +76,13 @@ def test_an_entry_log_that_was_compacted_is_named_in_the_words_of_each_release(t
     assert [one.event for one in compacted] == ["entry_log_compacted"] * 2
 
 
+def test_an_entry_log_that_was_deleted_is_named_in_the_words_of_each_release(tmp_path: Path) -> None:
+    new = "0 1795292101505 INFO  [GC] T - Deleting entryLogId as it has no active ledgers! {entryLogId=3}"
+    old = "7 1795292101506 INFO  [GC] T - Deleting entryLogId 3 as it has no active ledgers!"
+    *deleted, _ = told(f"{new}\n{old}\n", tmp_path)
+    assert [one.event for one in deleted] == ["entry_log_deleted"] * 2
+
+
 def test_a_key_that_is_refused_is_told_once_for_each_ledger(tmp_path: Path) -> None:
     line = "0 1795423368722 WARN  [BookieHighPriorityThread-OrderedExecutor-0-0] LedgerMetadataIndex - "
     said = line + "Ledger masterKey in db can only be set once {{ledgerId={}}}\n"
