@@ -17,6 +17,7 @@ from evidence.shapes import ModeTree, RunTree
 from protocol.errors import EvidenceError
 from protocol.wording import counted
 from reports.document import document
+from reports.explain.story import in_planned_order
 from reports.page.stored import compared_modes
 from reports.page.writing import NAME as PAGE
 
@@ -121,7 +122,7 @@ def flattened(tree: object, name: str = "") -> Iterable[tuple[str, str]]:
 
 
 def _run(results: Path, path: Path, pool: Pool) -> Run:
-    folders = modes_of(path)
+    folders = in_planned_order(modes_of(path))
     trees = [folder.run() for folder in folders]
     whole = compared_modes(path)
     facts = trees[0]

@@ -25,8 +25,8 @@ def test_every_run_is_there_once_and_the_newest_first(tmp_path: Path) -> None:
         ("bp46/truncation", 7, False),
     ]
     assert [(mode.name, mode.verdict) for mode in runs[1].modes] == [
-        ("protected", "valid"),
         ("unprotected", "anomaly"),
+        ("protected", "valid"),
     ]
 
 
