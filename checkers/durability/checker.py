@@ -19,7 +19,6 @@ from checkers.durability.classes import (
     EXPLAINED,
     FORGED,
     FORGERIES,
-    PUT_BACK,
     UNDETERMINED,
     classified,
     forgery_proof,
@@ -170,8 +169,7 @@ class _Conclusion:
         classes = classified(rowless, Holders(), self.known, self.facts)
         for (name, loss), entries in lost.items():
             if believed or (closed and name == "truncated"):
-                shown = loss if self.known or loss == PUT_BACK else UNDETERMINED
-                classes[shown] |= entries.without(self.vanished_ledgers) | (entries & read)
+                classes[loss] |= entries.without(self.vanished_ledgers) | (entries & read)
         self.lost_by_class, self.lost = classes, _union(classes.values())
         self.corrupt = corrupt.without(self.vanished_ledgers) | (corrupt & read)
         self.kept = read - bad - self.unsure
