@@ -105,8 +105,12 @@ def _java() -> str:
 
 def _servers() -> Check:
     version = DEFAULT_VERSION
-    if artifacts.is_cached(version):
-        return _artifact("servers", lambda: _jars(version))
+    try:
+        if artifacts.is_cached(version):
+            return _artifact("servers", lambda: _jars(version))
+    except OSError as error:
+        seen = f"cannot use {error.filename}: {error.strerror}"
+        return Check("servers", "fail", seen, "Make it readable, or set FENCEPOST_CACHE to another folder.")
     seen = f"the jars of BookKeeper {version} are not fetched yet"
     return Check("servers", "warn", seen, "The first run fetches them (110 MB); scripts/setup does it now.")
 

@@ -92,6 +92,15 @@ def test_jars_that_are_not_there_yet_are_fetched_by_the_first_run(
     assert servers.state == "warn" and "not fetched yet" in servers.seen
 
 
+def test_a_cache_that_cannot_be_read_is_one_line_of_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_: str) -> bool:
+        raise PermissionError(13, "Permission denied", "/cache")
+
+    monkeypatch.setattr(artifacts, "is_cached", refused)
+    servers = named("servers", doctor.checks())
+    assert (servers.state, servers.seen) == ("fail", "cannot use /cache: Permission denied")
+
+
 def test_which_java_is_used_and_why_not_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(tmp_path / "old", 'JAVA_VERSION="11.0.2"\n')
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "old"))
