@@ -28,6 +28,7 @@ _WORDS: tuple[tuple[str, bytes], ...] = (
     ("dirty_created", b"Created dirty file in"),
     ("dirty_kept", b"irty file already exists in"),
     ("flush_failed", b"Exception flushing ledgers"),
+    ("cache_full", b"Write cache is full, triggering flush"),
     ("entry_log_compacted", b" after compaction"),
     ("entry_log_deleted", b"Deleting entryLogId"),
     ("journal_replay", b"- Replaying journal "),

@@ -69,6 +69,12 @@ def test_a_flush_that_failed_is_told_once_however_long_its_trace(tmp_path: Path)
     assert read.detail == {"lines": 3, "undated": 2}
 
 
+def test_a_flush_that_a_full_write_cache_began_is_told(tmp_path: Path) -> None:
+    line = "0 1795700710881 INFO  [BookieWriteThreadPool-0-0] SingleDirectoryDbLedgerStorage - "
+    full, _ = told(f"{line}Write cache is full, triggering flush {{}}\n", tmp_path)
+    assert (full.event, full.wall_ms) == ("cache_full", 1795700710881)
+
+
 def test_an_entry_log_that_was_compacted_is_named_in_the_words_of_each_release(tmp_path: Path) -> None:
     new = "0 1795292101505 INFO  [GC] EntryLogCompactor - Removing entry log after compaction {entryLogId=3}"
     old = "7 1795292101506 INFO  [GC] EntryLogCompactor - Removing entry log 3 after compaction"
