@@ -114,7 +114,7 @@ def make(
             "run_id": str(RUN_ID),
             "scenario": "made/up",
             "mode": folder.mode,
-            "plan": {"required": list(required), **(plan or {})},
+            "plan": {"modes": [folder.mode], "required": list(required), **(plan or {})},
             "seed": 1,
             "repeat": ["fencepost", "run", "made/up"],
             "bookkeeper": "4.18.0",

@@ -80,7 +80,7 @@ def story(path: Path, recovered: range, *, logged: bool = True) -> RunFolder:
 
 def lines(folder: RunFolder, entry: int | None = None) -> list[str]:
     """The story without its times."""
-    return [line.partition(" s  ")[2] or line for line in explain(folder, "l7", entry)]
+    return [line.partition(" s  ")[2] or line for line in explain([folder], "l7", entry)]
 
 
 def test_an_entry_is_told_with_every_answer_and_with_what_ended_the_ledger_below_it(tmp_path: Path) -> None:
@@ -141,8 +141,8 @@ def test_a_log_that_is_not_whole_is_told(tmp_path: Path) -> None:
 def test_what_cannot_be_told_is_said_with_the_next_step(tmp_path: Path) -> None:
     folder = make(tmp_path, Story({7: 3}))
     with pytest.raises(EvidenceError, match="has no tables"):
-        list(explain(folder, "l7", None))
+        list(explain([folder], "l7", None))
     collect(INLINE, folder)
     with pytest.raises(UsageError, match="no ledger named 'l9'"):
-        list(explain(folder, "l9", None))
-    assert "  nothing is recorded of it" in list(explain(folder, "99", None))
+        list(explain([folder], "l9", None))
+    assert "  nothing is recorded of it" in list(explain([folder], "99", None))
