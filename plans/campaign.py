@@ -41,7 +41,8 @@ class Runs(Params):
     """Each scenario in each mode on each release with each value of each parameter, for every seed.
 
     ``scenarios`` are names or patterns of names (``closing/*``), less ``without``. No ``modes`` means those
-    of each plan, no ``versions`` the plan's own. ``seeds`` counts from 1. ``set`` is parameter -> values; a
+    of each plan, no ``versions`` the plan's own. ``known_defects`` says whether a mode runs in which a plan
+    expects a known defect of BookKeeper. ``seeds`` counts from 1. ``set`` is parameter -> values; a
     plan that does not have the parameter is run without it. ``controls`` adds the plans' controls that need a
     separate run, where ``versions`` and ``set`` are left out.
     """
@@ -50,6 +51,7 @@ class Runs(Params):
     without: tuple[Scenario, ...] = ()
     modes: tuple[AnyMode, ...] = ()
     versions: tuple[Version, ...] = ()
+    known_defects: Literal["also", "only", "without"] = "also"
     seeds: int = Field(default=1, ge=1)
     settings: dict[str, Annotated[tuple[Value, ...], Field(min_length=1)]] = Field(
         default_factory=dict, alias="set"

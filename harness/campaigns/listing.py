@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import product
@@ -16,6 +16,7 @@ from harness.vocabulary import offered_faults, words
 from plans.campaign import Campaign, Runs
 from plans.defects import ordered
 from plans.expected.controls import effect
+from plans.expected.expectations import Defect, applicable
 from plans.exploring.generate import GenerateOptions, generate
 from plans.exploring.profile import DEFAULT, load_profile
 from plans.load import find, load
@@ -55,26 +56,34 @@ def shard(units: list[Experiment], number: int, of: int) -> list[Experiment]:
 
 def _of(runs: Runs, version: str | None) -> Iterator[Experiment]:
     plans = {name: load(find(name), words()) for name in runs.names()}
-    _require_runs(runs, plans)
+    asked = {name: list(_asked(plan, runs, version)) for name, plan in plans.items()}
+    _require_runs(runs, plans, [name for name, some in asked.items() if some])
     for name, plan in plans.items():
         for settings in _settings(plan, runs):
             varied = load(find(name), words(), settings=dict(settings)) if settings else plan
             rounds = runs.rounds or varied.rounds
             digest = digest_of(with_rounds(varied, rounds))
-            own = plan.cluster.version or DEFAULT_VERSION
-            versions = (version,) if version else runs.versions or (own,)
-            modes = [mode for mode in plan.modes if not runs.modes or mode in runs.modes]
-            for release, mode, seed in product(versions, modes, range(1, runs.seeds + 1)):
+            for (release, mode), seed in product(asked[name], range(1, runs.seeds + 1)):
                 yield Experiment(
                     *(name, mode, release, settings, rounds, seed, digest),
                     modified=modified(varied),
                     alone=plan.alone,
                 )
-        if runs.controls and not runs.settings and not runs.versions:
+        if asked[name] and runs.controls and not runs.settings and not runs.versions:
             yield from _controls(plan, runs, version)
 
 
-def _require_runs(runs: Runs, plans: Mapping[str, Plan]) -> None:
+def _asked(plan: Plan, runs: Runs, version: str | None) -> Iterator[tuple[str, str]]:
+    """The releases and modes that the entry asks for."""
+    own = plan.cluster.version or DEFAULT_VERSION
+    for release, mode in product((version,) if version else runs.versions or (own,), plan.modes):
+        stated = applicable(plan.expect, mode, release)
+        known = "only" if any(isinstance(entry, Defect) for entry in stated) else "without"
+        if (not runs.modes or mode in runs.modes) and runs.known_defects in ("also", known):
+            yield release, mode
+
+
+def _require_runs(runs: Runs, plans: Mapping[str, Plan], there: Collection[str]) -> None:
     """``UsageError`` for a part of an entry that gives no run: the campaign would pass without it."""
     parameters = {name for plan in plans.values() for name in plan.vary}
     for name in runs.settings:
@@ -83,12 +92,11 @@ def _require_runs(runs: Runs, plans: Mapping[str, Plan]) -> None:
                 f"no scenario of the entry has it: {unknown('parameter', name, parameters)}",
                 remedy="`vary` of a scenario has its parameters",
             )
-    there = [name for name, plan in plans.items() if set(plan.modes) & set(runs.modes or plan.modes)]
     for wanted in runs.scenarios:
         if not any(fnmatchcase(name, wanted) for name in there):
             modes = f" in mode {', '.join(runs.modes)}" if runs.modes else ""
             raise UsageError(
-                f"`{wanted}` gives no run{modes}", remedy="leave it out, or look at `modes` and `without`"
+                f"`{wanted}` gives no run{modes}", remedy="leave it out, or look at `modes`, `without` and `known_defects`"
             )
 
 

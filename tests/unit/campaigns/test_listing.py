@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cluster.releases.versions import DEFAULT_VERSION
 from harness.campaigns import listing
 from harness.campaigns.listing import control_runs, shard, units_of
 from harness.campaigns.reporting import Conclusion, markdown, page
@@ -18,9 +19,9 @@ from harness.experiments.experiment import Status, digest_of, outcome_of
 from harness.preparing import with_changes
 from harness.vocabulary import words
 from plans.campaign import Campaign, campaigns, load_campaign
-from plans.expected.expectations import Defect
+from plans.expected.expectations import Defect, applicable
 from plans.exploring.profile import DEFAULT
-from plans.load import find
+from plans.load import find, scenarios
 from plans.load import load as plan_of
 from plans.models import Plan
 from plans.versions import within
@@ -121,6 +122,31 @@ def test_the_gate_rests_on_no_defect_that_a_patch_may_mend() -> None:
         assert not any(within(unit.version, entry.versions) for entry in stated), unit
 
 
+def test_runs_with_a_known_defect_are_left_out_or_are_the_only_ones(load: Load) -> None:
+    def runs(which: str) -> set[tuple[str, str]]:
+        entry = f"scenarios: ['fencing/*'], known_defects: {which}, controls: false"
+        units = units_of(load(f"name: mine\nruns: [{{{entry}}}]\n"), plans=NOWHERE)
+        return {(unit.scenario, unit.mode) for unit in units}
+
+    assert runs("only") == {
+        ("fencing/default-storage", "unprotected"),
+        ("fencing/default-storage", "journal"),
+        ("fencing/unsynced-header", "journal"),
+    }
+    assert runs("without") == runs("also") - runs("only")
+
+
+def test_the_campaign_defects_has_each_known_defect_that_a_short_scenario_shows() -> None:
+    listed = {unit.scenario for unit in units_of(load_campaign("defects"), plans=NOWHERE)}
+    known = set()
+    for name in scenarios():
+        plan = plan_of(find(name), words())
+        stated = (entry for mode in plan.modes for entry in applicable(plan.expect, mode, DEFAULT_VERSION))
+        if not name.startswith("soak/") and any(isinstance(entry, Defect) for entry in stated):
+            known.add(name)
+    assert known - listed == {"bp46/many-ledgers"}
+
+
 def test_a_campaign_runs_controls_that_are_a_release_or_other_parameters(load: Load) -> None:
     runs = "{scenarios: [closing/damaged-entry-log, durability/write-refused], modes: [journal]}"
     units = units_of(load(f"name: mine\nruns: [{runs}]\n"), plans=NOWHERE)
@@ -203,6 +229,7 @@ def test_a_campaign_without_runs_is_refused(load: Load) -> None:
     [
         ("scenarios: [fencing/figure, bp46/cookie-stamped], modes: [journal]", "`bp46/cookie-stamped` gives"),
         ("scenarios: [fencing/figure, 'bp46/l*'], without: ['bp46/*']", "`bp46/l*` gives no run"),
+        ("scenarios: [fencing/figure], known_defects: only", "`fencing/figure` gives no run"),
         ("scenarios: [bp46/truncation], set: {los: [power]}", "did you mean `loss`"),
     ],
 )
