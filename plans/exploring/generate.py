@@ -12,18 +12,20 @@ from dataclasses import dataclass
 from random import Random
 
 from plans.cluster import quorums_of
-from plans.exploring.profile import THE_DEFAULT_RELEASE, ClusterChoices, Profile
-from plans.exploring.schedule import Limit, draw_burst, lanes, last_kills, quiet
+from plans.exploring.profile import THE_DEFAULT_RELEASE, ClusterChoices, Deviations, Profile
+from plans.exploring.schedule import REPAIRING, Limit, draw_burst, lanes, last_kills, quiet
 from plans.exploring.seeds import between, pick, stream
 from plans.exploring.strokes import KINDS, Cast
 from plans.exploring.workload import LOAD, Work, draw_work, quiet_ledgers
 from plans.grammar.names import EACH, bookie_names
 from plans.reading.document import Tree
+from protocol.modes import DB_STORAGE
 from protocol.quorums import Quorums
 from protocol.wording import counted
 
 _MOST_ENTRIES = 2_000_000
 _COLLECTING_MS = 2000
+_STORAGE = "ledgerStorageClass"
 _IMPATIENT = {"readEntryTimeoutSec": 2, "firstSpeculativeReadTimeout": 200}
 """A silent bookie must not cost 5 s for each answer, or 2 s before the next bookie is asked."""
 REQUIRED = ("durability", "closing", "order", "lac", "metadata")
@@ -61,6 +63,11 @@ def draw(
     drawn_mode = pick(randoms("mode"), profile.modes)
     mode = options.mode or drawn_mode
     cluster, quorums, disks = _cluster(randoms("cluster"), profile.cluster, options)
+    if mode in REPAIRING and _STORAGE in cluster["bookie_conf"]:
+        cluster["bookie_conf"][_STORAGE] = DB_STORAGE  # With another one no bookie starts after a crash.
+    if profile.cluster.deviations is not None:
+        _deviate(randoms("deviations"), profile.cluster.deviations, cluster)
+    cluster["client_conf"] = {**_IMPATIENT, **cluster["client_conf"]}
     work = draw_work(
         randoms("workload"),
         profile.workload,
@@ -100,8 +107,7 @@ def _cluster(random: Random, choices: ClusterChoices, options: GenerateOptions) 
     version = pick(random, choices.versions)
     bookie_conf = {name: pick(random, values) for name, values in choices.bookie_conf.items()}
     autorecovery = pick(random, choices.autorecovery)
-    drawn = {name: pick(random, values) for name, values in choices.client_conf.items()}
-    client_conf = {**_IMPATIENT, **drawn}
+    client_conf = {name: pick(random, values) for name, values in choices.client_conf.items()}
     disks = random.random() < choices.own_disks_fraction and "power_loss" in options.offered
     version = options.version or version
     tree: Tree = {
@@ -113,6 +119,20 @@ def _cluster(random: Random, choices: ClusterChoices, options: GenerateOptions) 
         **({"disks": {}} if disks else {}),
     }
     return tree, quorums, disks
+
+
+def _deviate(random: Random, choices: Deviations, cluster: Tree) -> None:
+    """Add as many groups of settings as are drawn, of those that contradict nothing that is there."""
+    groups = [
+        *((cluster["bookie_conf"], group) for group in choices.bookie_conf),
+        *((cluster["client_conf"], group) for group in choices.client_conf),
+    ]
+    missing = pick(random, choices.number)
+    while missing and groups:
+        conf, group = groups.pop(groups.index(pick(random, groups)))
+        if all(conf.get(name, values[0]) in values for name, values in group.items()):
+            conf |= {name: pick(random, values) for name, values in group.items() if name not in conf}
+            missing -= 1
 
 
 def _steps(

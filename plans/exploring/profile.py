@@ -56,6 +56,18 @@ def _of(what: str, known: Collection[str]) -> AfterValidator:
     return checked(check)
 
 
+class Deviations(Params):
+    """Settings that differ from their default in few clusters: ``number`` of these groups are drawn for each.
+
+    The settings of a group are drawn together. A group is left out when it has another value for a setting
+    that the cluster has already.
+    """
+
+    number: tuple[Annotated[int, Field(ge=0)], ...] = Field(min_length=1)
+    bookie_conf: tuple[SettingChoices, ...]
+    client_conf: tuple[SettingChoices, ...]
+
+
 class ClusterChoices(Params):
     """Shapes of clusters; a cluster has as many bookies as the ensemble and ``spare_bookies``.
 
@@ -69,6 +81,7 @@ class ClusterChoices(Params):
     autorecovery: tuple[Annotated[int, Field(ge=0, le=2)], ...] = Field(min_length=1)
     client_conf: SettingChoices
     own_disks_fraction: Fraction
+    deviations: Deviations | None = None
 
 
 class WorkloadChoices(Params):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from harness.vocabulary import words
 from plans.exploring.generate import GenerateOptions, draw, generate, left_out
-from plans.exploring.profile import DEFAULT, Profile, load_profile
+from plans.exploring.profile import DEFAULT, Deviations, Profile, load_profile
 from plans.exploring.schedule import LOSING, REPAIRING
 from plans.exploring.seeds import between, pick, stream
 from plans.exploring.strokes import KINDS
@@ -28,7 +28,7 @@ from plans.reading.writing import plan_text
 from plans.resolve import resolve
 from protocol.addresses import ZOOKEEPER
 from protocol.errors import PlanError
-from protocol.modes import MODES
+from protocol.modes import DB_STORAGE, MODES
 
 PROFILE = load_profile()
 EVERY_FAULT = frozenset(words().faults)
@@ -229,6 +229,49 @@ def test_a_setting_of_a_profile_has_each_of_its_values_some_time() -> None:
     wish = GenerateOptions(EVERY_FAULT)
     drawn = [generate(profile, seed, wish)["cluster"]["bookie_conf"] for seed in range(40)]
     assert {tuple(conf[name] for name in sizes) for conf in drawn} == set(product(*sizes.values()))
+
+
+def deviating(number: int, *bookie: dict[str, Any], **drawn: Any) -> list[dict[str, Any]]:
+    """The settings of bookies in many clusters, in each of which the settings of ``drawn`` are there."""
+    deviations = Deviations(number=(number,), bookie_conf=bookie, client_conf=())
+    update = {"bookie_conf": {name: (value,) for name, value in drawn.items()}, "deviations": deviations}
+    profile = PROFILE.model_copy(update={"cluster": PROFILE.cluster.model_copy(update=update)})
+    wish = GenerateOptions(EVERY_FAULT)
+    return [generate(profile, seed, wish)["cluster"]["bookie_conf"] for seed in range(60)]
+
+
+def test_a_cluster_has_the_number_of_deviations_and_none_twice() -> None:
+    drawn = deviating(2, {"a": (1, 2)}, {"b": (1,), "c": (1,)}, {"d": (1,)}, gcWaitTime=500)
+    names = {"".join(sorted(conf.keys() - {"gcWaitTime"})) for conf in drawn}
+    assert names == {"abc", "ad", "bcd"}
+    assert {conf["a"] for conf in drawn if "a" in conf} == {1, 2}
+
+
+def test_a_deviation_contradicts_no_setting_that_is_there() -> None:
+    excluding = ({"a": (True,), "b": (False,)}, {"b": (True,), "a": (False,)})
+    other = {"gcWaitTime": (1, 2), "c": (1,)}
+    drawn = [tuple(sorted(conf.items())) for conf in deviating(3, *excluding, other, gcWaitTime=500)]
+    assert set(drawn) == {
+        (("a", True), ("b", False), ("gcWaitTime", 500)),
+        (("a", False), ("b", True), ("gcWaitTime", 500)),
+    }
+    assert deviating(1, other, gcWaitTime=2)[0] == {"gcWaitTime": 2, "c": 1}
+
+
+def test_deviations_change_nothing_else_of_a_plan() -> None:
+    deviations = Deviations(number=(1,), bookie_conf=({"a": (1,)},), client_conf=({"b": (1,)},))
+    cluster = PROFILE.cluster.model_copy(update={"deviations": deviations})
+    with_them = PROFILE.model_copy(update={"cluster": cluster})
+    for seed in range(20):
+        plain, tree = (generate(one, seed, GenerateOptions(EVERY_FAULT)) for one in (PROFILE, with_them))
+        assert {key for key in tree if tree[key] != plain[key]} == {"cluster"}
+
+
+def test_a_protected_bookie_has_the_only_storage_that_survives_a_crash() -> None:
+    for path in DEFAULT.parent.glob("*.yaml"):
+        for seed in range(20):
+            tree = generate(load_profile(path), seed, GenerateOptions(EVERY_FAULT, "protected"))
+            assert tree["cluster"]["bookie_conf"].get("ledgerStorageClass", DB_STORAGE) == DB_STORAGE
 
 
 def test_modifiers_stand_behind_the_step_they_belong_to() -> None:
