@@ -175,6 +175,9 @@ def test_a_census_of_a_bookie_that_is_down_is_not_waited_for_and_knows_nothing(
     assert {row["holding"] for row in census if row["bookie"] == 3} <= {Holding.UNKNOWN}
     mine = [row for row in census if row["bookie"] == 1]
     assert [row["holding"] for row in mine].count(Holding.PRESENT) == 200
+    # With an entry, a bookie reads those behind it, and then serves them whether its index has them or not.
+    asked = sorted(mine, key=lambda row: row["asked_ns"])
+    assert [row["entry"] for row in asked] == list(reversed(range(200)))
     assert all(row["asked_ns"] <= row["answered_ns"] < NEVER for row in census)
     cluster.bookies["b3"].start()
     cluster.bookies["b3"].wait_ready(60)

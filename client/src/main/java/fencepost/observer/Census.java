@@ -22,6 +22,10 @@ import org.apache.bookkeeper.proto.BookieProtocol;
 /**
  * Asks one bookie for entries, each by a plain read that neither fences nor recovers, so that the answer says what
  * this bookie alone would say to anybody. A bookie that times out on a whole window of reads is asked no more.
+ *
+ * <p>Entries are asked from the last to the first. With an entry that it reads from its disk, a bookie with
+ * DbLedgerStorage takes those that follow in the entry log into its cache ({@code fillReadAheadCache}), and then
+ * serves also those that its index lacks.
  */
 final class Census {
     private final Session session;
@@ -56,7 +60,7 @@ final class Census {
     /** Asks for all entries of all ranges and waits for the answers. */
     void ask(List<Range> ranges) throws InterruptedException {
         for (Range range : ranges) {
-            for (long entry = range.first(); entry <= range.last(); entry++) {
+            for (long entry = range.last(); entry >= range.first(); entry--) {
                 window.acquire();
                 if (timeouts.get() >= outstanding) {
                     window.release();
