@@ -2,13 +2,16 @@
 
 The client acknowledges an add once AQ bookies of the write set have answered EOK
 (``PendingAddOp#writeComplete``), and moves the LAC then (the replication protocol, "Writing to the ledger").
-Here any AQ bookies count, for ensembles change while an add is under way (``acked_outside`` is about where
-they are); recovery's adds count as normal ones, and an unknown status counts as EOK. What counts is
-what was passed on, by a fault rule too, and when: no process had a frame before its ``forwarded_ns``
-(``proxy/wirelog/record.go``).
+Here any AQ bookies count, for ensembles change while an add is under way; recovery's adds count as normal
+ones, and an unknown status counts as EOK. What counts is what was passed on, by a fault rule too, and when:
+no process had a frame before its ``forwarded_ns`` (``proxy/wirelog/record.go``).
 
 ``acked_too_soon``: a writer got ok when fewer than AQ bookies can have answered it. An id that was
 acknowledged twice counts as acknowledged at the later time.
+``acked_by_replaced``: AQ bookies had answered, and fewer than AQ of them are in the write set by any version
+that may have been in force when the writer got ok. A new fragment begins at the first entry that is not
+acknowledged, so the bookie that came in has to answer too. Left out are adds that ended once a recovery may
+have begun, whose closer may change the ensemble under an acknowledgement that is on its way.
 ``covers_unacked``: a client received a LAC when fewer than AQ acknowledgements of an entry that it covers can
 have reached any client. Left out are LACs received once a recovery may have begun (a bookie that recovers
 tells itself what no link carries), ids that no client sent (``covers_unsent`` has them), and a writer's own
@@ -17,7 +20,7 @@ LAC up to the add that returned it (``acked_too_soon`` has that).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,19 +29,20 @@ import pyarrow.compute as pc
 
 from checkers.facts.ledgers import histories, operations_fact
 from checkers.facts.parts import acked, identified, told_lac
+from checkers.facts.versions import Version, duties, in_force
 from checkers.facts.wire import LOGGED, answers
-from checkers.facts.wording import entries_text, operation_text
+from checkers.facts.wording import entries_text, listed, operation_text
 from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, by_ledger, value_at
 from checkers.judging.found import Found, Row, first_rows, kept, span_rows
 from checkers.sets.ordering import changes
-from checkers.sets.spans import Ints, Spans, ints
+from checkers.sets.spans import Bools, Ints, Spans, ints
 from evidence.codes import NEVER, Kind, Message, Outcome, Status
 from evidence.findings import Finding
 from protocol.metadata import LedgerState
 from protocol.wording import counted
 
 TABLES = ("operations", "ledgers", "frames")
-TOO_SOON, UNACKED = "acked_too_soon", "covers_unacked"
+TOO_SOON, REPLACED, UNACKED = "acked_too_soon", "acked_by_replaced", "covers_unacked"
 _REFUSALS = tuple(sorted(set(Status) - {Status.EOK, Status.NONE}))
 _WHO = ("client", "seq")
 _UNACKED = ("lac", "due_ns", *_WHO)
@@ -85,15 +89,21 @@ def check_acks(batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
     told_ok = _last_told_ok(batch.operations.once(acked))
     voters, needed = _voters(told_ok, votes), _needed(facts, told_ok)
     early = told_ok.filter(pa.array(voters < needed))
+    in_time = told_ok.filter(pa.array((needed > 0) & (voters >= needed)))
+    replaced = in_time.filter(pa.array(_by_replaced(in_time, votes, facts, run)))
     covered = _covered(batch.operations.once(tried), facts)
     late = _voters(covered, _first(votes, "ledger", "entry", "bookie")) < _needed(facts, covered)
-    ledger, entry, client, *proof = _columns(early, "ledger", "entry", "client", "due_ns", "seq")
-    too_soon = first_rows(TOO_SOON, ledger, entry, like=[client], proof=proof)
+    too_soon, by_replaced = _told_rows(TOO_SOON, early), _told_rows(REPLACED, replaced)
     unacked = _spans(UNACKED, covered.filter(pa.array(late)), *_UNACKED)
-    rows = pa.concat_tables([too_soon, unacked])
+    rows = pa.concat_tables([too_soon, by_replaced, unacked])
     shown = Spans.of_entries(rows["ledger"], rows["first"]).has(*_columns(votes, "ledger", "entry"))
     vote = _spans("vote", votes.filter(pa.array(shown)), "at_ns", "bookie", "client")
-    return Found.of(too_soon, unacked, vote, acked_in_time=int(((needed > 0) & (voters >= needed)).sum()))
+    return Found.of(too_soon, by_replaced, unacked, vote, acked_in_time=in_time.num_rows)
+
+
+def _told_rows(kind: str, adds: pa.Table) -> pa.Table:
+    ledger, entry, client, *proof = _columns(adds, "ledger", "entry", "client", "due_ns", "seq")
+    return first_rows(kind, ledger, entry, like=[client], proof=proof)
 
 
 def _spans(kind: str, rows: pa.Table, *proof: str) -> pa.Table:
@@ -136,10 +146,53 @@ def _last_told_ok(adds: Rows) -> pa.Table:
 def _voters(due: pa.Table, votes: pa.Table) -> Ints:
     """How many bookies' votes came by the time at which each row was due; to its client, if they name one."""
     keys = [name for name in ("ledger", "entry", "client") if name in votes.column_names]
+    row, _ = _in_time(due, votes, keys)
+    return np.bincount(row, minlength=due.num_rows)
+
+
+def _in_time(due: pa.Table, votes: pa.Table, keys: list[str]) -> list[Ints]:
+    """Each vote that came by the time at which a row was due: the number of the row, and the bookie."""
     wanted = due.select([*keys, "due_ns"]).append_column("row", pa.array(np.arange(due.num_rows)))
     both = wanted.join(votes, keys, join_type="inner", use_threads=False)
-    early = both.filter(pc.less_equal(both.column("at_ns"), both.column("due_ns")))
-    return np.bincount(np.asarray(early.column("row")), minlength=due.num_rows)
+    return _columns(both.filter(pc.less_equal(both.column("at_ns"), both.column("due_ns"))), "row", "bookie")
+
+
+def _by_replaced(adds: pa.Table, votes: pa.Table, facts: LedgerFacts, run: RunFacts) -> Bools:
+    """Which acknowledged adds have AQ votes, and fewer in the write set of each version then in force."""
+    ledger, entry, due_ns = _columns(adds, "ledger", "entry", "due_ns")
+    found = np.zeros(adds.num_rows, dtype=np.bool_)
+    early = due_ns < value_at(*facts.once(recovery_began), ledger, missing=-1)
+    moved = early & np.isin(ledger, facts.once(_moved))
+    if not moved.any():
+        return found
+    row, bookie = _in_time(adds, votes, ["ledger", "entry", "client"])
+    for one in np.unique(ledger[moved]).tolist():
+        mine = np.flatnonzero(moved & (ledger == one))
+        has = {b: np.isin(mine, row[bookie == b]) for b in np.unique(bookie).tolist()}
+        known, enough = np.zeros((2, len(mine)), dtype=np.bool_)
+        for version, then in _at(facts.once(histories).of[one], due_ns[mine]):
+            due = duties((version,), entry[mine], run.bookies)
+            number = sum(
+                (duty & has[b] for b, duty in due.items() if b in has), np.zeros(len(mine), np.int64)
+            )
+            known |= then
+            enough |= then & (number >= version.shape[2])
+        found[mine] = known & ~enough
+    return found
+
+
+def _moved(facts: LedgerFacts) -> list[int]:
+    """The ledgers whose bookies were not the same in all versions."""
+    chains = facts.once(histories).of.items()
+    return [ledger for ledger, chain in chains if len({version.fragments for version in chain}) > 1]
+
+
+def _at(chain: Sequence[Version], at_ns: Ints) -> Iterator[tuple[Version, Bools]]:
+    """Each version, and at which of these times it may have been in force."""
+    next_ns = NEVER
+    for version in reversed(chain):
+        yield version, (version.earliest_ns <= at_ns) & (at_ns <= next_ns)
+        next_ns = min(next_ns, version.latest_ns)
 
 
 def _covered(adds: Rows, facts: LedgerFacts) -> pa.Table:
@@ -202,12 +255,13 @@ def _table(**columns: Ints) -> pa.Table:
 
 
 class AckRows(NamedTuple):
-    """Adds acknowledged too soon, LACs that cover what was not acknowledged, and writers that have no frames.
+    """Adds acknowledged too soon or by replaced bookies, LACs that came too soon, writers without frames.
 
     Rows with the proofs that :func:`check_acks` gives them.
     """
 
     early: list[Row]
+    replaced: list[Row]
     unacked: list[Row]
     unlogged: list[int]
 
@@ -215,11 +269,14 @@ class AckRows(NamedTuple):
 def ack_rows(found: Found, facts: LedgerFacts, run: RunFacts) -> AckRows:
     """None where the rule cannot be judged, and none of writers whose links the log lacks."""
     if unjudged(run):
-        return AckRows([], [], [])
+        return AckRows([], [], [], [])
     logged = set(facts.columns(LOGGED)["source"].tolist())
-    early = sorted(found.firsts(TOO_SOON, 1), key=lambda row: (row.proof[0], row))
+    early, replaced = (
+        sorted(found.firsts(kind, 1), key=lambda row: (row.proof[0], row)) for kind in (TOO_SOON, REPLACED)
+    )
     unlogged = {row.proof[0] for row in early} - logged
-    return AckRows([row for row in early if row.proof[0] in logged], found.runs(UNACKED), sorted(unlogged))
+    early = [row for row in early if row.proof[0] in logged]
+    return AckRows(early, replaced, found.runs(UNACKED), sorted(unlogged))
 
 
 def ack_findings(rows: AckRows, found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
@@ -227,6 +284,8 @@ def ack_findings(rows: AckRows, found: Found, facts: LedgerFacts, run: RunFacts)
     votes = found.by_entry("vote")
     for row in kept(rows.early):
         yield _too_soon(row, votes.get(row[:2], []), facts, run)
+    for row in kept(rows.replaced):
+        yield _replaced(row, votes.get(row[:2], []), facts, run)
     for row in kept(rows.unacked):
         yield _not_acked(row, votes.get(row[:2], []), facts, run)
 
@@ -240,6 +299,25 @@ def _too_soon(row: Row, votes: list[tuple[int, ...]], facts: LedgerFacts, run: R
         f"{who} got ok for {entries_text(row.first, row.last)} before {counted(number, 'bookie')} "
         f"had acknowledged {'it' if row.first == row.last else 'them'}",
         f"metadata: the ack quorum is {number}",
+        f"{who} got ok for entry {row.first} at {run.time_text(due_ns)} ({operation_text(seq)})",
+        *_answers([vote for vote in votes if vote[2] == client], due_ns, run),
+    )
+
+
+def _replaced(row: Row, votes: list[tuple[int, ...]], facts: LedgerFacts, run: RunFacts) -> Finding:
+    client, due_ns, seq = row.proof
+    who, number = run.client_name(client), _quorum(facts, row.ledger)
+    chain = facts.once(histories).of[row.ledger]
+    return run.finding(
+        f"lac/{REPLACED}",
+        row,
+        f"{who} got ok for {entries_text(row.first, row.last)} by answers of bookies that had been replaced",
+        f"metadata: the ack quorum is {number}",
+        *(
+            f"metadata version {version.version}, then in force: entry {row.first} belongs to "
+            f"{listed(map(run.bookie_name, sorted(duties((version,), ints([row.first]), run.bookies))))}"
+            for version in in_force(chain, due_ns, due_ns)
+        ),
         f"{who} got ok for entry {row.first} at {run.time_text(due_ns)} ({operation_text(seq)})",
         *_answers([vote for vote in votes if vote[2] == client], due_ns, run),
     )

@@ -42,6 +42,7 @@ from checkers.judging.found import Found, Row, capped, first_rows, kept, ledger_
 from checkers.lac.acks import (
     FACTS,
     FIRST_TOLD,
+    REPLACED,
     TABLES,
     TOO_SOON,
     UNACKED,
@@ -85,7 +86,7 @@ class Lac(Checker):
 
     name = "lac"
     tables = TABLES
-    kinds = ("went_back", "beyond_close", "covers_unsent", TOO_SOON, UNACKED, _OUTSIDE)
+    kinds = ("went_back", "beyond_close", "covers_unsent", TOO_SOON, REPLACED, UNACKED, _OUTSIDE)
     figures = ("told", "low_answers", "acked_in_time")
     facts = (HIGHEST_LAC, SENT_LAC, ADDED, *FACTS)
 
@@ -140,6 +141,7 @@ class Lac(Checker):
                 "beyond_close": len(beyond),
                 "covers_unsent": sum(finding.count for finding in unsent),
                 TOO_SOON: sum(row.number for row in acks.early),
+                REPLACED: sum(row.number for row in acks.replaced),
                 UNACKED: sum(row.number for row in acks.unacked),
                 _OUTSIDE: sum(row.number for row in strays),
             },

@@ -211,7 +211,12 @@ _KEYS = "docs/findings/damaged-key.md"
 _PREBOOT = "docs/findings/preboot-not-awaited.md"
 # If recovery reads no entry after the LAC, the length comes from whichever fencing answers arrived first.
 _LENGTH = "docs/findings/recovered-length.md"
-ALWAYS = (Defect(property="metadata", kind="wrong_length", rate="sometimes", reference=_LENGTH),)
+# A writer whose ensemble change ends may count the answers of the bookie that it has replaced.
+_REPLACED = "docs/findings/ensemble-change-in-flight.md"
+ALWAYS = (
+    Defect(property="metadata", kind="wrong_length", rate="sometimes", reference=_LENGTH),
+    Defect(property="lac", kind="acked_by_replaced", rate="sometimes", reference=_REPLACED),
+)
 STANDING: dict[str, tuple[Defect, ...]] = {
     "protected": (
         *(

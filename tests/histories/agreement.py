@@ -130,12 +130,13 @@ def lac(history: list[Fact], run: RunFacts) -> Said:
         verdict = "anomaly" if found else "unknown"
     early = twins_acks.acked_too_soon(history, run)
     found.update(("acked_too_soon", ledger, entry) for ledger, entry, _ in early)
+    replaced = twins_acks.acked_by_replaced(history, run)
+    found.update(("acked_by_replaced", ledger, entry) for ledger, entry, _ in replaced)
     unacked = twins_acks.covers_unacked(history, run)
     found.update(("covers_unacked", ledger, entry) for ledger, entry in unacked)
     outside = twins_acks.acked_outside(history, run)
-    for (ledger, entry), number in outside.items():
-        found["acked_outside", ledger, entry] += number
-    return found, "anomaly" if early or unacked or outside else verdict
+    found.update(("acked_outside", ledger, entry) for ledger, entry, _ in outside)
+    return found, "anomaly" if early or replaced or unacked or outside else verdict
 
 
 def durability(history: list[Fact], run: RunFacts) -> Said:

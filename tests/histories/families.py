@@ -61,7 +61,7 @@ FAMILIES = {
         random_acks,
         (Lac(),),
         90,
-        ("acked_too_soon", "covers_unacked", "acked_outside", "not judged", "in time"),
+        ("acked_too_soon", "acked_by_replaced", "covers_unacked", "acked_outside", "not judged", "in time"),
         11,
         _of_acks,
     ),

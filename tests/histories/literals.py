@@ -31,6 +31,7 @@ from tests.histories.story import (
     found,
     kept,
     lost,
+    metadata,
     opened,
     operation,
     recovered,
@@ -172,6 +173,13 @@ on_the_wire(
     "lac/acked_too_soon",
     [IN_A_HURRY, acked(0, completed_ns=21)],
     lawful=[IN_A_HURRY, acked(0, completed_ns=22)],
+)
+# b1 and b2 had answered, and b4 had been written in the place of b2 by 40; the writer got ok then, or later.
+MOVED = [created(), metadata(1, 1, fragments={0: ("b1", "b4", "b3")}, earliest_ns=30, latest_ns=40)]
+on_the_wire(
+    "lac/acked_by_replaced",
+    [MOVED, took(0, 1, 10), took(0, 2, 20), acked(0, completed_ns=41)],
+    lawful=[MOVED, took(0, 1, 10), took(0, 2, 20), acked(0, completed_ns=40)],
 )
 # The reader has LAC 0 at 21, the second acknowledgement of entry 0 was passed on at 22.
 on_the_wire(

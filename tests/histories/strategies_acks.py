@@ -39,9 +39,13 @@ def random_acks(seed: int) -> tuple[list[Fact], RunFacts]:
 def _versions(dice: random.Random, ledger: int, quorum: int) -> list[Fact]:
     columns = {"ledger": ledger, "ack_quorum": quorum}
     found = [metadata(0, 1, **columns), metadata(1, 1, **columns)]
+    if dice.random() < 0.65:
+        bookies = {0: ("b1", "b2", "b3"), dice.choice((0, 0, 1)): dice.sample(("b1", "b4", "b5", "b6"), 3)}
+        times = {"earliest_ns": 15, "latest_ns": dice.choice((18, 18, 18, 30))}
+        return [found[0], metadata(1, 1, fragments=bookies, **times, **columns)]
     if dice.random() < 0.1:
         found.append(metadata(2, 0, ledger=ledger, ack_quorum=0))
-    if dice.random() < 0.05:
+    elif dice.random() < 0.05:
         found.append(metadata(2, 1, put_back=True, **columns))
     if dice.random() < 0.2:
         found[1] = metadata(1, 2, earliest_ns=dice.choice((15, 30, 50)), **columns)

@@ -339,7 +339,7 @@ def is_lower(row: Row) -> bool:
 
 def unsent(history: list[Fact], ledger: int, tellings: list[Row]) -> set[int]:
     """Entries that no client sent, under a LAC received before any recovery (of adds: beyond the add)."""
-    if not complete_chain(history, ledger):
+    if not complete_chain(history, ledger) or was_put_back(history, ledger):
         return set()
     began = [row["earliest_ns"] for row in chain(history, ledger) if row["state"] == 2]
     if began:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Direction, Kind, Message, Outcome, Status
 from tests.histories.rows import complete_chain, proven, rows, write_set
@@ -83,6 +81,38 @@ def acked_too_soon(history: list[Fact], run: RunFacts) -> set[Added]:
     return found
 
 
+def acked_by_replaced(history: list[Fact], run: RunFacts) -> set[Added]:
+    """Adds that AQ bookies acknowledged, fewer of them in the write set of any version then in force."""
+    if not judges(run):
+        return set()
+    found = set()
+    for add, at_ns in acked_at(history).items():
+        ledger, entry, _ = add
+        versions = [row for row in rows(history, "ledgers") if row["ledger"] == ledger]
+        versions.sort(key=lambda row: (row["zxid"], row["version"]))
+        quorum = ack_quorum(history, ledger)
+        recovered = any(row["state"] == 2 and row["earliest_ns"] <= at_ns for row in versions)
+        told = told_by(history, add, at_ns)
+        moved = any(row["fragments"] != versions[0]["fragments"] for row in versions if row["state"] != 0)
+        if quorum is None or recovered or len(told) < quorum or not moved or at_ns == NEVER:
+            continue
+        if not complete_chain(history, ledger):
+            continue
+        then = [
+            row
+            for at, row in enumerate(versions)
+            if row["state"] != 0
+            and row["earliest_ns"] <= at_ns
+            and all(later["latest_ns"] >= at_ns for later in versions[at + 1 :] if later["state"] != 0)
+        ]
+        given = ({run.bookies.get(name) for name in write_set(row, entry)} for row in then)
+        if then and all(
+            len(told & bookies) < row["ack_quorum"] for row, bookies in zip(then, given, strict=True)
+        ):
+            found.add(add)
+    return found
+
+
 def acknowledged_by(history: list[Fact], run: RunFacts, place: tuple[int, int], by_ns: int) -> int:
     """How many bookies' acknowledgements of an entry can have reached any client by then."""
     clients = run.clients.values()
@@ -119,11 +149,11 @@ def covers_unacked(history: list[Fact], run: RunFacts) -> set[tuple[int, int]]:
     return found
 
 
-def acked_outside(history: list[Fact], run: RunFacts) -> Counter[tuple[int, int]]:
-    """(ledger, entry) of each EOK to a client's add by a bookie that no version gives the entry to."""
+def acked_outside(history: list[Fact], run: RunFacts) -> set[tuple[int, int, int]]:
+    """(ledger, entry, bookie) of EOK to a client's add where no version gives the entry to the bookie."""
     if not judges(run):
-        return Counter()
-    found = Counter[tuple[int, int]]()
+        return set()
+    found = set()
     for row in proven(history):
         ledger, entry = row["ledger"], row["entry"]
         took = (
@@ -133,10 +163,10 @@ def acked_outside(history: list[Fact], run: RunFacts) -> Counter[tuple[int, int]
             and min(ledger, entry) >= 0
         )
         versions = [version for version in rows(history, "ledgers") if version["ledger"] == ledger]
-        removed = any(version["state"] == 0 for version in versions)
+        removed = any(version["state"] == 0 or version["put_back"] for version in versions)
         if not took or removed or not complete_chain(history, ledger):
             continue
         given = {run.bookies.get(name) for version in versions for name in write_set(version, entry)}
         if row["bookie"] not in given:
-            found[ledger, entry] += 1
+            found.add((ledger, entry, row["bookie"]))
     return found

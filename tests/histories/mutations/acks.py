@@ -12,7 +12,7 @@ from tests.histories.mutations.edits import Row, acknowledgements, replaced, spa
 from tests.histories.mutations.registry import Sign, operator, span
 from tests.histories.rows import write_set
 from tests.histories.story import WRITER, Fact, told
-from tests.histories.twins_acks import covers_unacked
+from tests.histories.twins_acks import acked_by_replaced, covers_unacked
 
 OURS = ("lac",)
 ACK_QUORUM = 2  # of every lawful history
@@ -106,7 +106,25 @@ def all_acknowledgements_are_of_other_bookies(case, dice):
     given = {case.run.bookies.get(name) for version in versions for name in write_set(version, entry)}
     outside = Counter(bookie for bookie in bookies if bookie not in given)
     where = {"first": entry, "last": entry, "ledger": add["ledger"]}
-    return history, [*few, *(Sign("lac/acked_outside", count=number, **where) for number in outside.values())]
+    strays = (Sign("lac/acked_outside", count=number, **where) for number in outside.values())
+    return history, [*few, *strays, *by_replaced(case, history)]
+
+
+def by_replaced(case: Lawful, history: list[Fact]) -> set[Sign]:
+    """By the naive twin, what was acknowledged by bookies that no version then in force gave it to."""
+    return spans("lac/acked_by_replaced", {entry for _, entry, _ in acked_by_replaced(history, case.run)})
+
+
+@operator("fewer than AQ of them are in a write set that may have been in force then", of=lawful, only=OURS)
+def acknowledgements_are_of_the_first_ensemble(case, dice):
+    """Only bookies of the ledger's first ensemble acknowledged an add, whatever was written since."""
+    add, answers = an_add(case, dice)
+    [first] = [row for row in case.rows("ledgers") if row["version"] == 0]
+    bookies = sorted(case.run.bookies[name] for name in write_set(first, add["entry"]))
+    history = case.history
+    for row, bookie in zip(answers, dice.sample(bookies, len(answers)), strict=True):
+        history = replaced(history, row, bookie=bookie)
+    return history, by_replaced(case, history)
 
 
 @operator("fewer than AQ bookies had answered by then", of=lawful, only=OURS)
