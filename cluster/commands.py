@@ -167,6 +167,7 @@ class Commands:
         outstanding: int,
         rate_per_s: float | None = None,
         ids: Sequence[int] | None = None,
+        copy_to: str | None = None,
         background: bool | None = None,
     ) -> Totals:
         """Add entries, many in flight; without a number until :meth:`stop`."""
@@ -179,6 +180,7 @@ class Commands:
             outstanding=outstanding,
             rate_per_s=rate_per_s,
             ids=ids,
+            copy_to=copy_to,
             background=background,
         )
 

@@ -14,7 +14,7 @@ from cluster.configuration import CHOSEN_ENSEMBLE
 from harness.recording.stage import Stage
 from harness.registry import Done, ended, step
 from plans.executed import BOOKIES
-from plans.grammar.names import Bookies, ClientName, LogName, Params
+from plans.grammar.names import Bookies, ClientName, LedgerName, LogName, Params
 from plans.grammar.steps import Act, LedgerShape
 from protocol.addresses import bookie_id
 
@@ -63,7 +63,11 @@ def create(stage: Stage, step: Create) -> Done:
 
 
 class Append(Act):
-    """Add entries; without ``background`` the step ends when every add has an outcome."""
+    """Add entries; without ``background`` the step ends when every add has an outcome.
+
+    With ``copy_to`` the callback of each acknowledged add adds an entry to that ledger of the same client,
+    and then issues the next add.
+    """
 
     handle = "writes"
     entries: int = Field(ge=1)
@@ -72,10 +76,11 @@ class Append(Act):
     rate_per_s: float | None = Field(default=None, gt=0)
     background: bool = False
     ids: tuple[int, ...] | None = None
+    copy_to: LedgerName | None = None
 
     def adds(self) -> int:
-        """All of them."""
-        return self.entries
+        """All of them, and their copies."""
+        return self.entries * (2 if self.copy_to else 1)
 
     @field_validator("ids")
     @classmethod
@@ -97,6 +102,7 @@ def append(stage: Stage, step: Append) -> Done:
         outstanding=step.outstanding,
         rate_per_s=step.rate_per_s,
         ids=step.ids,
+        copy_to=stage.ledgers.handle(step.client, step.copy_to) if step.copy_to else None,
         background=step.background,
     )
     if step.background:

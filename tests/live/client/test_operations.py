@@ -48,6 +48,20 @@ def made(cluster: Any, ask: Any, handle: str, **more: Any) -> int:
     return int(ask(cluster.clients["writer"], "create", handle=handle, **QUORUMS, **more)["ledger"])
 
 
+def test_each_acknowledged_add_is_copied_in_its_callback_before_the_next_add(cluster: Any, ask: Any) -> None:
+    source, copy = made(cluster, ask, "source"), made(cluster, ask, "copied")
+    writer = cluster.clients["writer"]
+    totals = ask(writer, "append", handle="source", entries=20, outstanding=3, copy_to="copied")
+    assert (totals["acked"], totals["unknown"]) == (20, 0)
+    adds = rows(cluster, "writer", kind=Kind.ADD, ledger=source)
+    copies = rows(cluster, "writer", kind=Kind.ADD, ledger=copy)
+    assert [row["entry"] for row in adds] == [row["entry"] for row in copies] == list(range(20))
+    assert {row["outcome"] for row in copies} == {Outcome.OK}
+    for add, copied, next_add in zip(adds, copies, [*adds[3:], None, None, None], strict=True):
+        assert add["completed_ns"] <= copied["invoked_ns"]
+        assert next_add is None or copied["invoked_ns"] <= next_add["invoked_ns"]
+
+
 def test_adds_in_flight_when_a_ledger_is_taken_away_are_unknown_and_later_ones_refused(
     cluster: Any, ask: Any
 ) -> None:

@@ -84,7 +84,8 @@ public final class AppendCommands {
                 writer, entries, ids,
                 parameters.count("entry_bytes", Payload.MIN_BYTES, DEFAULT_ENTRY_BYTES),
                 parameters.count("outstanding", 1, DEFAULT_OUTSTANDING),
-                parameters.real("rate_per_s", 0));
+                parameters.real("rate_per_s", 0),
+                parameters.has("copy_to") ? session.handles().writer(parameters.text("copy_to")) : null);
     }
 
     private ObjectNode stop(Parameters parameters) throws CommandException, InterruptedException {

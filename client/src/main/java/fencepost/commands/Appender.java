@@ -8,6 +8,7 @@ import fencepost.ledgers.Errors;
 import fencepost.ledgers.Tally;
 import fencepost.ledgers.Writer;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongUnaryOperator;
 
@@ -25,7 +26,10 @@ final class Appender implements BackgroundJob {
     private final int sizeBytes;
     private final Semaphore window;
     private final long intervalNs;
+    private final Writer copy;
+    private final AtomicLong begun = new AtomicLong();
     private final Tally tally = new Tally();
+    private final Tally copied = new Tally();
     private volatile boolean stopped;
     private volatile boolean idle;
 
@@ -36,12 +40,17 @@ final class Appender implements BackgroundJob {
      * @param ids the id of the n-th entry, or null when the handle assigns ids
      * @param outstanding most adds in flight
      * @param ratePerS adds a second; 0 as fast as they go
+     * @param copy what gets an entry in the callback of each acknowledged add, which then also issues the next
+     *     add; or null
      */
-    Appender(Writer writer, long entries, LongUnaryOperator ids, int sizeBytes, int outstanding, double ratePerS) {
+    Appender(
+            Writer writer, long entries, LongUnaryOperator ids, int sizeBytes, int outstanding, double ratePerS,
+            Writer copy) {
         this.writer = writer;
         this.entries = entries;
         this.ids = ids;
         this.sizeBytes = sizeBytes;
+        this.copy = copy;
         this.window = new Semaphore(outstanding);
         this.intervalNs = ratePerS > 0 ? (long) (NS_PER_S / ratePerS) : 0;
     }
@@ -50,7 +59,9 @@ final class Appender implements BackgroundJob {
     public void run() throws InterruptedException {
         long due = System.nanoTime();
         try {
-            for (long i = 0; i < entries && goesOn(); i++) {
+            long own = copy == null ? entries : Math.min(entries, window.availablePermits());
+            begun.set(own);
+            for (long i = 0; i < own && goesOn(); i++) {
                 due = pace(due);
                 window.acquire();
                 if (!goesOn()) {
@@ -67,6 +78,7 @@ final class Appender implements BackgroundJob {
             idle = true;
         }
         tally.await(t -> t.outstanding() == 0, Long.MAX_VALUE / 2);
+        copied.await(t -> t.outstanding() == 0, Long.MAX_VALUE / 2);
     }
 
     @Override
@@ -87,14 +99,22 @@ final class Appender implements BackgroundJob {
 
     /** Code of the first error, 0 while there is none. */
     int firstError() {
-        return tally.firstError();
+        return tally.firstError() == Errors.OK ? copied.firstError() : tally.firstError();
     }
 
     private boolean goesOn() {
-        return !stopped && tally.firstError() == Errors.OK;
+        return !stopped && firstError() == Errors.OK;
     }
 
     private void ended(Outcome outcome, int error, long entry) {
+        if (copy != null && outcome == Outcome.OK) {
+            copied.issued();
+            copy.add(sizeBytes, copied::ended);
+            if (begun.getAndIncrement() < entries && goesOn()) {
+                tally.issued();
+                writer.add(sizeBytes, this::ended);
+            }
+        }
         tally.ended(outcome, error, entry); // first, so that who gets the place knows of an error
         window.release();
     }
