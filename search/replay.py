@@ -178,8 +178,8 @@ def _conclude(
 
 def rate_lines(again: Again, ended: Sequence[Ended]) -> list[str]:
     """How often it failed, with the bounds for that number of runs; runs that prove nothing do not count."""
-    tried = [one for one in ended if says(one)]
     lines = []
+    tried = [one for one in ended if says(again, one)]
     for kind in sorted(again.kinds | {kind for one in tried for kind in one.kinds}):
         seen = sum(kind in one.kinds for one in tried)
         new = "" if kind in again.kinds or not again.kinds else " (not found in the run that was replayed)"
@@ -201,9 +201,9 @@ def rate(seen: int, of: int) -> str:
     )
 
 
-def says(ended: Ended) -> bool:
+def says(again: Again, ended: Ended) -> bool:
     """Whether a run says if it failed: it did, or its evidence is whole and it did not."""
-    return bool(ended.kinds) or ended.verdict == "valid"
+    return failed(again, ended) or ended.conclusive
 
 
 def failed(again: Again, ended: Ended) -> bool:
@@ -249,7 +249,7 @@ def _code(again: Again, ended: Sequence[Ended]) -> tuple[int, str]:
 
 def _tried(again: Again, ended: Sequence[Ended]) -> tuple[int, int]:
     """How many runs say whether they failed, and how many of them did."""
-    tried = [one for one in ended if says(one)]
+    tried = [one for one in ended if says(again, one)]
     return len(tried), sum(failed(again, one) for one in tried)
 
 

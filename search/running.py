@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from checkers.judging.verdict import within_allowance
+from checkers.judging.verdict import EVIDENCE, within_allowance
 from evidence.findings import Judgement, Verdict, read_verdict
 from evidence.folder import FoundRun, RunFolder, modes_of
 from evidence.recorders import ledger_names, read_lines
@@ -81,6 +81,16 @@ class Ended:
             return ERROR
         doubtful = Verdict.UNKNOWN in verdicts or not verdicts or NEVER_QUIET in self.kinds
         return str(Verdict.UNKNOWN if doubtful or self.otherwise else Verdict.VALID)
+
+    @property
+    def conclusive(self) -> bool:
+        """Whether what it does not show did not happen: it went as planned, and its evidence is whole."""
+        if self.verdict == Verdict.ANOMALY and not (
+            self.error or self.otherwise or NEVER_QUIET in self.kinds
+        ):
+            judged = (mode.verdict.judgements[EVIDENCE].verdict for mode in self.modes)
+            return all(verdict is Verdict.VALID for verdict in judged)
+        return self.verdict == Verdict.VALID
 
     @property
     def otherwise(self) -> Sequence[str]:

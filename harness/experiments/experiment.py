@@ -59,8 +59,8 @@ class Experiment:
 
     @property
     def key(self) -> str:
-        """What the kept result is found by."""
-        return f"{self} {self.digest}"
+        """What the kept result is found by; of a control also what it must break, which its plan says."""
+        return " ".join([f"{self} {self.digest}", *self.breaks])
 
     def __str__(self) -> str:
         settings = "".join(f" {name}={value}" for name, value in self.settings)

@@ -95,6 +95,8 @@ def test_a_night_goes_on_where_it_was_killed(tmp_path: Path) -> None:
     assert again.waiting(UNITS) == UNITS[1:]
     assert again.outcomes == night.outcomes
     assert unfinished(tmp_path, UNITS[:3]) is None, "other runs are another campaign"
+    breaking = [replace(UNITS[0], breaks=("lac",)), *UNITS[1:]]
+    assert unfinished(tmp_path, breaking) is None, "a control that must break something else is another run"
     for unit in UNITS[1:]:
         again.add(outcome_of(unit, Status.AS_EXPECTED))
     assert unfinished(tmp_path, UNITS) is None

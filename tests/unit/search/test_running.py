@@ -13,14 +13,15 @@ from typing import Any
 import pytest
 from rich.text import Text
 
+from evidence.findings import Verdict
 from evidence.folder import FoundRun, RunFolder
 from harness.experiments import parallel
 from harness.experiments.workers import DiedError, Recording, RecordOrder
 from protocol.errors import EvidenceError, FencepostError, Interrupted, ServerError
 from search import replay as replaying
 from search import running
-from search.replay import Again, _code, replay, says
-from search.running import ERROR, Ended, Runner
+from search.replay import Again, _code, replay
+from search.running import ERROR, NEVER_QUIET, Ended, Runner
 from search.status import Status
 from tests.unit.search.simulated import ending
 
@@ -102,11 +103,15 @@ def test_a_run_that_cannot_be_judged_is_an_error(
     assert ended.error in ("b1 did not start", "no evidence can be read")
 
 
-def ended_in(folder: RunFolder, kinds: frozenset[str] = frozenset(), **facts: object) -> Ended:
+def ended_in(
+    folder: RunFolder, kinds: frozenset[str] = frozenset(), *, evidence: str = "valid", **facts: object
+) -> Ended:
     """A run whose only mode is valid, or has an anomaly of these kinds that its plan does not state."""
     folder.write_run({})
     folder.write_end(facts)
-    verdict = SimpleNamespace(verdict="anomaly" if kinds else "valid", judgements={}, headline="none lost")
+    judgements = {"evidence": SimpleNamespace(verdict=Verdict(evidence))}
+    found = "anomaly" if kinds - {NEVER_QUIET} else "valid"
+    verdict = SimpleNamespace(verdict=found, judgements=judgements, headline="none lost")
     mode: Any = SimpleNamespace(
         folder=folder, verdict=verdict, comparison=SimpleNamespace(unexpected=bool(kinds))
     )
@@ -119,7 +124,7 @@ def test_a_server_that_dies_on_its_own_after_the_last_step_leaves_the_run_inconc
     tmp_path: Path,
 ) -> None:
     died = ended_in(RunFolder.create(tmp_path, "m"), otherwise=["b1 (boot 1) ended on its own"])
-    assert (died.verdict, says(died)) == ("unknown", False)
+    assert (died.verdict, died.conclusive) == ("unknown", False)
     assert died.headline == "otherwise than planned: b1 (boot 1) ended on its own; none lost"
     assert ended_in(RunFolder.create(tmp_path, "n")).verdict == "valid"
 
@@ -133,6 +138,24 @@ def test_a_replay_that_fails_in_another_way_is_no_success(
     again: Any = SimpleNamespace(kinds=frozenset({"durability/lost"}))
     found, why = _code(again, [ended_in(RunFolder.create(tmp_path, "m"), frozenset(kinds))])
     assert (found, all(kind in why for kind in set(kinds) - again.kinds)) == (code, True), why
+
+
+@pytest.mark.parametrize(
+    ("kind", "evidence", "code"),
+    [
+        ("metadata/wrong_length", "valid", 0),
+        ("metadata/wrong_length", "unknown", 3),
+        ("quiet/never", "valid", 3),
+    ],
+)
+def test_a_replay_of_runs_that_prove_too_little_is_no_success(
+    kind: str, evidence: str, code: int, tmp_path: Path
+) -> None:
+    """What a run shows beside does not prove that the failure would have shown."""
+    again: Any = SimpleNamespace(kinds=frozenset({"durability/lost"}))
+    ended = ended_in(RunFolder.create(tmp_path, "m"), frozenset({kind}), evidence=evidence)
+    ended.__dict__["known"] = frozenset({kind})
+    assert _code(again, [ended])[0] == code
 
 
 def test_an_error_without_words_is_named() -> None:
