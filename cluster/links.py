@@ -50,6 +50,14 @@ class LinkState:
     rate_bytes_per_s: int
 
 
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """A link's connections that are open now, and the bytes that it received up to now, both ways."""
+
+    connections: int
+    size_bytes: int
+
+
 class _Proxy(TypedDict):
     """One link as toxiproxy describes it; addresses are ``host:port``."""
 
@@ -156,6 +164,13 @@ class Links:
     def filters(self, source: str, destination: str) -> bool:
         """Whether this link understands messages, and so rules on them; those to bookies do."""
         return is_bookie(destination) and (source, destination) in self._orders
+
+    def traffic(self, source: str, destination: str) -> Traffic | None:
+        """What passed the link up to now; None where the link understands no messages, and counts nothing."""
+        if not self.filters(source, destination):
+            return None
+        counters = self._counters(link_name(source, destination))
+        return Traffic(counters["open_connections"], counters["bytes"])
 
     def put_rule(self, source: str, destination: str, rule: Rule) -> RuleState:
         """Put a rule on messages in force after the existing rules.

@@ -24,6 +24,11 @@ from nemesis.registry import BookieFault, FaultContext, HealOrder, Proof, await_
 from plans.grammar.names import EVERY_DISK, DiskName
 from protocol.errors import FaultError, UsageError
 
+_REFUSED = (
+    *(b"No space left", b"Read-only file system", b"out of space"),
+    *(b"NoWritableLedgerDir", b"DiskErrorException"),
+)
+"""Words of a bookie's log about a disk that takes no writes."""
 _BALLAST, _PROBE = ".ballast", ".probe"
 _SLACK_BYTES = 64 << 10
 _LEAST_BYTES = 4096
@@ -65,6 +70,23 @@ class RefusingFault(DiskFault):
 
     ready_timeout_s: float = Field(default=120, gt=0)
 
+    def logged(self, context: FaultContext) -> dict[str, int]:
+        """The bookie's boot, and the size of its log now."""
+        log = context.cluster.log(self.target)
+        return {
+            "boot": context.cluster.bookie(self.target).boot,
+            "log_bytes": log.stat().st_size if log.exists() else 0,
+        }
+
+    def noticed(self, context: FaultContext) -> Proof:
+        """How many lines of the bookie's log since the injection say that its disk takes no writes."""
+        log, before = context.cluster.log(self.target), context.injected.get("logged")
+        if not before or not log.exists():
+            return {}
+        since = before["log_bytes"] if before["boot"] == context.cluster.bookie(self.target).boot else 0
+        lines = log.read_bytes()[since:].splitlines()
+        return {"noticed": sum(any(words in line for words in _REFUSED) for line in lines)}
+
     def again(self, bookie: Bookie, *, was_up: bool) -> Proof:
         """Start a bookie that was stopped for healing or shut itself down; the facts of its boot."""
         gave_up = bookie.refusal()
@@ -86,8 +108,9 @@ class Fill(RefusingFault):
     def inject(self, context: FaultContext) -> Proof:
         """One file takes all space except the rest."""
         context.cluster.bookie(self.target).allow_end()
-        disks = self.disks(context.cluster)
-        return {"ballast_bytes": {name: _filled(disk, self.rest_kb << 10) for name, disk in disks.items()}}
+        disks, logged = self.disks(context.cluster), self.logged(context)
+        filled = {name: _filled(disk, self.rest_kb << 10) for name, disk in disks.items()}
+        return {"ballast_bytes": filled, "logged": logged}
 
     def confirm(self, context: FaultContext) -> Proof:
         """The rest is left; a disk that had less free space before was not filled."""
@@ -98,14 +121,18 @@ class Fill(RefusingFault):
         return {"spare_bytes": {name: _seen_full(disk, self.rest_kb << 10) for name, disk in disks.items()}}
 
     def heal(self, context: FaultContext) -> Proof:
-        spare = {}
+        spare, noticed = {}, self.noticed(context)
         for name, disk in self.disks(context.cluster).items():
             (disk.path / _BALLAST).unlink(missing_ok=True)
             spare[name] = disk.spare_bytes()
             filled = context.injected.get("ballast_bytes", {}).get(name, True)
             if filled and spare[name] <= (self.rest_kb << 10) + _SLACK_BYTES:
                 raise FaultError(f"disk {name} of {self.target} is still full: {spare[name]} bytes are free")
-        return {"spare_bytes": spare, **self.again(context.cluster.bookie(self.target), was_up=False)}
+        return {
+            "spare_bytes": spare,
+            **noticed,
+            **self.again(context.cluster.bookie(self.target), was_up=False),
+        }
 
 
 @register
@@ -118,7 +145,8 @@ class ReadOnly(RefusingFault):
     def inject(self, context: FaultContext) -> Proof:
         """Writes in progress are lost."""
         context.cluster.bookie(self.target).allow_end()
-        return {"by": {name: disk.turn_read_only() for name, disk in self.disks(context.cluster).items()}}
+        disks, logged = self.disks(context.cluster), self.logged(context)
+        return {"by": {name: disk.turn_read_only() for name, disk in disks.items()}, "logged": logged}
 
     def confirm(self, context: FaultContext) -> Proof:
         for name, disk in self.disks(context.cluster).items():
@@ -129,7 +157,7 @@ class ReadOnly(RefusingFault):
 
     def heal(self, context: FaultContext) -> Proof:
         bookie = context.cluster.bookie(self.target)
-        was_up = bookie.state is not ProcessState.DOWN
+        was_up, noticed = bookie.state is not ProcessState.DOWN, self.noticed(context)
         if was_up:
             bookie.kill()
         for name, disk in self.disks(context.cluster).items():
@@ -138,7 +166,7 @@ class ReadOnly(RefusingFault):
             if refused is not None:
                 raise FaultError(f"disk {name} of {self.target} takes no writes yet: {_word(refused)}")
         bookie.capture_disk()
-        return {"killed": was_up, **self.again(bookie, was_up=was_up)}
+        return {"killed": was_up, **noticed, **self.again(bookie, was_up=was_up)}
 
 
 @register

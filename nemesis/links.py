@@ -1,7 +1,9 @@
 """Faults of whole links: cut, silence, slow one link; isolate all links of one server.
 
 The observer's links are never faulted, so an isolated server is still seen by it. Each fault is
-confirmed by the proxy's report on the link afterwards.
+confirmed by the proxy's report on the link afterwards. What it met on links to bookies is part of the proof
+of its healing: connections that a cut closed (those that it refused are not counted), bytes that were slowed,
+messages that were held.
 
 Slowing a link waits until the receiver has read the data in transit, and so does a hold of a link that
 understands no messages (to ZooKeeper). With a paused receiver this and all later requests would wait
@@ -12,14 +14,14 @@ always possible, and so is holding a link that understands messages.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from cluster.interface import Cluster, Links, LinkState, ProcessState, Way
-from cluster.links import CLEAR
+from cluster.links import CLEAR, Traffic
 from cluster.messages import HOLDING
 from nemesis.registry import CountingFault, Fault, FaultContext, HealOrder, Proof, register
 from plans.grammar.names import DestinationName, Params, ServerName, SourceName
@@ -86,12 +88,17 @@ class LinksFault(Fault):
     def claims(self, cluster: Cluster) -> frozenset[str]:
         return frozenset(link_name(*pair) for pair in self.pairs(cluster.links))
 
+    @abstractmethod
+    def met(self, links: Links, before: Mapping[str, Traffic]) -> Proof:
+        """What it has met, of links with this traffic before; all of them count theirs."""
+
     def inject(self, context: FaultContext) -> Proof:
         links = context.cluster.links
         pairs = self.pairs(links)
+        before = {link_name(*pair): links.traffic(*pair) for pair in pairs}
         for pair in pairs:
             self.apply(links, pair)
-        return {"links": [link_name(*pair) for pair in pairs]}
+        return {"links": list(before), "before": {name: one and asdict(one) for name, one in before.items()}}
 
     def confirm(self, context: FaultContext) -> Proof:
         states = self._states(context.cluster.links)
@@ -103,6 +110,7 @@ class LinksFault(Fault):
     def heal(self, context: FaultContext) -> Proof:
         errors = []
         links = context.cluster.links
+        met = self._met(context)
         for pair in self.pairs(links):
             try:
                 links.heal(*pair)
@@ -114,7 +122,14 @@ class LinksFault(Fault):
         for name, state in states.items():
             if state != CLEAR:
                 raise FaultError(f"{name} is not healed of {self.kind}; the proxy says {state}")
-        return {"links": list(states)}
+        return {"links": list(states), **met}
+
+    def _met(self, context: FaultContext) -> Proof:
+        """What it has met; nothing after a failed injection, or where a link counts nothing."""
+        before = context.injected.get("before", {})
+        if not before or None in before.values():
+            return {}
+        return self.met(context.cluster.links, {name: Traffic(**one) for name, one in before.items()})
 
     def _states(self, links: Links) -> dict[str, LinkState]:
         return {link_name(*pair): links.state(*pair) for pair in self.pairs(links)}
@@ -141,6 +156,9 @@ class Cut(LinkFault):
     def apply(self, links: Links, pair: Pair) -> None:
         links.cut(*pair)
 
+    def met(self, links: Links, before: Mapping[str, Traffic]) -> Proof:  # noqa: ARG002  # none is left
+        return _closed(before)
+
     def took(self, state: LinkState) -> bool:
         return state.cut
 
@@ -157,6 +175,9 @@ class Silence(LinkFault, CountingFault):
     def waits_for_receivers(self, links: Links, pair: Pair) -> bool:
         return not links.filters(*pair)
 
+    def met(self, links: Links, before: Mapping[str, Traffic]) -> Proof:  # noqa: ARG002  # rules count
+        return _held(links, [self.pair], self.way)
+
     def took(self, state: LinkState) -> bool:
         return set(state.held) == set(self.way.each)
 
@@ -165,7 +186,7 @@ class Silence(LinkFault, CountingFault):
         links = context.cluster.links
         if not links.filters(*self.pair):
             raise UsageError(f"{self.target_name} counts no messages; only links to bookies do")
-        return {"acted": sum(links.rule(*self.pair, HOLDING[way].id).acted for way in self.way.each)}
+        return _held(links, [self.pair], self.way)
 
 
 @register
@@ -189,6 +210,11 @@ class Slow(LinkFault):
 
     def waits_for_receivers(self, links: Links, pair: Pair) -> bool:  # noqa: ARG002  # it always does
         return True
+
+    def met(self, links: Links, before: Mapping[str, Traffic]) -> Proof:
+        now = [links.traffic(*pair) for pair in self.pairs(links)]
+        passed = sum(one.size_bytes for one in now if one) - sum(one.size_bytes for one in before.values())
+        return {"passed_bytes": passed}
 
     def took(self, state: LinkState) -> bool:
         return (state.latency_ms, state.rate_bytes_per_s) == (self.latency_ms, self.rate_bytes_per_s)
@@ -224,8 +250,21 @@ class Isolate(LinksFault):
         else:
             links.hold(*pair, Way.BOTH)
 
+    def met(self, links: Links, before: Mapping[str, Traffic]) -> Proof:
+        return _closed(before) if self.by == "cut" else _held(links, self.pairs(links), Way.BOTH)
+
     def took(self, state: LinkState) -> bool:
         return state.cut if self.by == "cut" else set(state.held) == set(Way.BOTH.each)
+
+
+def _closed(before: Mapping[str, Traffic]) -> Proof:
+    return {"closed": sum(one.connections for one in before.values())}
+
+
+def _held(links: Links, pairs: Sequence[Pair], way: Way) -> Proof:
+    """How many messages are or were kept back; only links to bookies count them."""
+    held = [links.rule(*pair, HOLDING[one].id) for pair in pairs if links.filters(*pair) for one in way.each]
+    return {"acted": sum(rule.acted for rule in held)}
 
 
 def assert_link(pair: Pair, links: Links) -> None:

@@ -17,6 +17,7 @@ from evidence.shapes import Load
 from plans.expected.comparison import Comparison
 from plans.expected.decisions import Decided
 from protocol.modes import MODES
+from protocol.wording import counted
 from reports.marks import table
 from reports.results import RunResult
 from reports.seeded import seeded_lines
@@ -61,6 +62,10 @@ def verdict_lines(verdict: RunVerdict, comparison: Comparison, folder: RunFolder
         yield from _judgement_lines(judgement, names)
     for damage in verdict.damage:
         yield f"    damaged evidence: {damage}", "yellow"
+    evidence = verdict.judgements.get("evidence")
+    if evidence and (idle := evidence.seen.get("idle_faults", 0)):
+        text = f"{counted(idle, 'fault')} of {evidence.seen['faults']} not seen to have met anything"
+        yield f"    {text}: the notes of evidence in verdict.json", "yellow"
     for reason in comparison.reasons:
         yield f"    {reason}", "" if comparison.met else "red"
     yield from decision_lines(comparison.decisions)

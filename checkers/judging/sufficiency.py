@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -60,12 +61,14 @@ class Sufficiency(Checker):
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Every reason why this run proves too little is a note."""
+        idle = list(_idle_faults(run))
         names = ("operations", "acked", "final_opens", "final_entries", "census_answers")
         seen = {
             **{name: found.count(name) for name in names},
             "census_passes": len(np.unique(facts.columns(ANSWERED)["pass_number"])),
             "faults": sum(fault["kind"] != UNPLANNED for fault in run.faults),
             "unplanned": sum(fault["kind"] == UNPLANNED for fault in run.faults),
+            "idle_faults": len(idle),
         }
         lacking = [*run.shortcomings(run.recorded()), *_too_little(seen, facts, run), *_faults(run)]
         return Judgement(
@@ -76,7 +79,7 @@ class Sufficiency(Checker):
                 "final reads, every fault confirmed and healed, the proxy and the observer alive to the end"
             ),
             seen=seen,
-            notes=(*lacking, *_unplanned(run)),
+            notes=(*lacking, *idle, *_unplanned(run)),
         )
 
 
@@ -109,14 +112,40 @@ def _faults(run: RunFacts) -> Iterator[str]:
             yield f"{name} was never healed"
 
 
+def _idle_faults(run: RunFacts) -> Iterator[str]:
+    """Faults of links and disks that are not seen to have met anything.
+
+    They may have: a cut may have refused connections, and not every refused write is logged.
+    """
+    for fault in run.faults:
+        met = _healed(fault)
+        if met.get("closed") == 0:
+            yield (
+                f"{fault_text(fault)} closed no connection, so it is not known whether it met any: "
+                "connections that it refused are not recorded"
+            )
+        elif "links" in met and met.get("acted") == 0:
+            yield f"{fault_text(fault)} held no message"
+        elif met.get("passed_bytes") == 0:
+            yield f"{fault_text(fault)} met no traffic"
+        elif met.get("noticed") == 0:
+            yield f"{fault_text(fault)} is not seen to have refused a write: the bookie's log tells of none"
+
+
 def _may_idle(fault: FaultRow) -> bool:
     """Whether the plan accepts that a fault of messages finds none to act on."""
     return bool(json.loads(fault["params"] or "{}").get("may_idle"))
 
 
+def _healed(fault: FaultRow) -> dict[str, Any]:
+    """What the proof of its healing says."""
+    healed: dict[str, Any] = json.loads(fault["proof"] or "{}").get("healed") or {}
+    return healed
+
+
 def _idle(fault: FaultRow) -> str:
     """A fault of messages waits for them: what it never did is why it was not confirmed."""
-    healed = json.loads(fault["proof"] or "{}").get("healed") or {}
+    healed = _healed(fault)
     if "acted" not in healed:
         return ""
     return f": its rule matched {counted(int(healed.get('matched') or 0), 'message')} and acted on none"

@@ -1,6 +1,7 @@
 """Whether a run can prove anything at all."""
 
 import json
+import re
 
 import pytest
 
@@ -44,6 +45,7 @@ def test_enough():
         "census_passes": 1,
         "faults": 1,
         "unplanned": 2,
+        "idle_faults": 0,
     }
 
 
@@ -155,3 +157,28 @@ def test_a_message_fault_that_never_acted_proves_nothing_unless_it_may_idle():
     assert evidence(acked(0), good_ending(0), faults=(in_force,)).verdict is Verdict.UNKNOWN
     acted = message_fault(confirmed_ns=4)
     assert evidence(acked(0), good_ending(0), faults=(acted,)).verdict is Verdict.VALID
+
+
+def link_fault(kind, **met):
+    healed = {"links": ["writer-b1"], **met}
+    return fault(3, kind=kind, target="writer-b1", proof=json.dumps({"healed": healed}))
+
+
+@pytest.mark.parametrize(
+    ("one", "said"),
+    [
+        (link_fault("cut", closed=0), ["fault 3 (cut writer-b1) closed no connection"]),
+        (link_fault("hold", acted=0), ["fault 3 (hold writer-b1) held no message"]),
+        (link_fault("hold", acted=1), []),
+        (link_fault("slow", passed_bytes=0), ["fault 3 (slow writer-b1) met no traffic"]),
+        (link_fault("fill", noticed=0), ["fault 3 (fill writer-b1) is not seen to have refused a write"]),
+        (link_fault("fill", noticed=1), []),
+        (link_fault("cut", closed=1), []),
+        (link_fault("slow", passed_bytes=9), []),
+        (link_fault("cut"), []),
+    ],
+)
+def test_a_fault_of_a_link_that_is_not_seen_to_have_met_anything_is_named(one, said):
+    judgement = evidence(acked(0), good_ending(0), faults=(one,))
+    assert judgement.verdict is Verdict.VALID and judgement.seen["idle_faults"] == len(said)
+    assert [re.split("[,:]", note)[0] for note in judgement.notes] == said

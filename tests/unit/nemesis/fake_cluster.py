@@ -10,9 +10,11 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 from cluster.interface import Exit, LinkState, ProcessState, Refusal, Way
+from cluster.links import Traffic
 from cluster.messages import HOLDING, Rule, RuleState
 from protocol.errors import FencepostError, NotReadyError, UnplannedDeathError, UsageError
 from tests.unit.nemesis.fake_rules import FakeRules
@@ -107,6 +109,7 @@ class FakeLinks:
         self._states = dict.fromkeys(pairs, SOUND)
         self._orders = orders
         self.rules = {pair: FakeRules() for pair in pairs}
+        self.passed: dict[tuple[str, str], Traffic] = {}
 
     def pairs(self) -> Sequence[tuple[str, str]]:
         return tuple(self._states)
@@ -142,6 +145,9 @@ class FakeLinks:
     def filters(self, source: str, destination: str) -> bool:
         return destination != "zk1"
 
+    def traffic(self, source: str, destination: str) -> Traffic | None:
+        return self.passed.get((source, destination), Traffic(0, 0)) if destination != "zk1" else None
+
     def put_rule(self, source: str, destination: str, rule: Rule) -> RuleState:
         self._orders.take(f"put {rule.id} {source}-{destination}")
         return self.rules[source, destination].put(rule)
@@ -165,6 +171,7 @@ class FakeCluster:
         pairs = [(s, d) for s in sources for d in ("b1", "b2", "b3", "zk1") if s != d]
         self.links = FakeLinks(pairs, self.orders)
         self.networks: Any = None
+        self.logs = Path("/nowhere")
 
     def process(self, name: str) -> Any:
         if name not in self._processes:
@@ -172,6 +179,9 @@ class FakeCluster:
         return self._processes[name]
 
     bookie = process
+
+    def log(self, name: str) -> Path:
+        return self.logs / f"{name}.log"
 
     @property
     def zookeeper(self) -> Any:

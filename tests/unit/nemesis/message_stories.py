@@ -123,7 +123,7 @@ class MessageStories:
         assert wire.unanswered(1)
         wait_until(lambda: (active.acted("still") == 1, "it did not act"), 60, "the request to be held")
         assert wire.arrived == []
-        assert active.heal(name="still") == ["hold writer-b1"]
+        assert active.heal(name="still") == ["hold writer-b1 (acted once)"]
         assert wire.told(1)
         assert wire.arrived == [1]
 

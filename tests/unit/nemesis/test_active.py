@@ -29,7 +29,7 @@ def test_phases_are_recorded_in_order_with_their_times(cluster: Any) -> None:
         ("confirmed", 102),
         ("healed", 104),
     ]
-    assert lines[3]["proof"] == {"began_ns": 103, "links": ["writer-b2"]}
+    assert lines[3]["proof"] == {"began_ns": 103, "links": ["writer-b2"], "closed": 0}
     json.dumps(lines)
 
 

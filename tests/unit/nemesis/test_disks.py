@@ -97,6 +97,27 @@ def test_a_rest_is_left_and_a_bookie_that_goes_on_is_not_restarted(
     assert phases(lines) == WHOLE
 
 
+@pytest.mark.parametrize(
+    ("before", "lines_since", "noticed"),
+    [
+        ("", "", 0),
+        ("Directory is out of space\n", "fine\n", 0),
+        ("fine\n", "No space left on device\n", 1),
+    ],
+)
+def test_whether_the_bookie_noticed_is_read_from_its_log_since_then(
+    cluster: Any, active: Active, lines: Lines, tmp_path: Path, before: str, lines_since: str, noticed: int
+) -> None:
+    give_disks(cluster, tmp_path, "ledgers")
+    cluster.logs = tmp_path
+    cluster.log("b1").write_text(before)
+    inject(active, "fill", target="b1", disk="ledgers", rest_kb=128)
+    with cluster.log("b1").open("a") as log:
+        log.write(lines_since)
+    active.heal()
+    assert proof(lines, "healed")["noticed"] == noticed
+
+
 @pytest.mark.usefixtures("fake")
 def test_a_disk_that_has_less_free_than_the_rest_was_not_filled(active: Active, lines: Lines) -> None:
     with pytest.raises(FaultError, match="disk data of b1 had less than 4096 KB free before"):

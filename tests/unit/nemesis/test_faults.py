@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from cluster.interface import Exit, ProcessState, Way
+from cluster.links import Traffic
 from nemesis.active import Active
 from nemesis.registry import FAULTS, Fault, register
 from protocol.errors import FaultError, LinkError, UsageError
@@ -217,4 +218,24 @@ def test_the_fault_log_has_parameters_as_the_plan_writes_them(active: Active, li
     inject(active, "slow", **{"from": "writer", "to": "b2", "latency_ms": 5})
     assert lines[0]["params"] == {"from": "writer", "to": "b2", "latency_ms": 5, "rate_bytes_per_s": 0}
     assert (lines[0]["kind"], lines[0]["target"]) == ("slow", "writer-b2")
-    assert proof(lines, "injected") == {"links": ["writer-b2"]}
+    assert proof(lines, "injected")["links"] == ["writer-b2"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "params", "met"),
+    [
+        ("cut", {"to": "b2"}, {"closed": 2}),
+        ("slow", {"to": "b2", "latency_ms": 5}, {"passed_bytes": 60}),
+        ("hold", {"to": "b2"}, {"acted": 0}),
+        ("cut", {"to": "zk1"}, {}),
+    ],
+)
+def test_what_a_fault_of_a_link_to_a_bookie_met_is_part_of_its_proof(
+    cluster: Any, active: Active, lines: Lines, kind: str, params: dict[str, Any], met: dict[str, int]
+) -> None:
+    cluster.links.passed["writer", "b2"] = Traffic(2, 40)
+    inject(active, kind, **{"from": "writer", **params})
+    cluster.links.passed["writer", "b2"] = Traffic(0, 100)
+    active.heal()
+    told = proof(lines, "healed")
+    assert {name: told[name] for name in told if name not in ("began_ns", "links")} == met
