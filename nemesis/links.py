@@ -152,6 +152,8 @@ class Cut(LinkFault):
 
     kind = "cut"
     about = "close a link's connections and refuse new ones"
+    supersedes = frozenset({"slow"})
+    """What a slow link carries is lost then: a request was served, and its answer does not come."""
 
     def apply(self, links: Links, pair: Pair) -> None:
         links.cut(*pair)

@@ -1,4 +1,4 @@
-"""Conditions on repair: whether a ledger is marked, whether all is replicated, what the auditor counted.
+"""Conditions on repair: marks, locks and votes, whether all is replicated, what the auditor counted.
 
 An absence of marked ledgers alone proves nothing: the auditor may not have looked yet. So these wait for
 an audit that began with the present set of registered bookies.
@@ -16,7 +16,7 @@ from cluster.interface import Cluster, ProcessState
 from evidence.collect.logs import COUNTS, LogEvent
 from harness.recording.stage import Stage
 from harness.registry import Look, beginning, condition
-from plans.grammar.names import LedgerName
+from plans.grammar.names import LedgerName, ServerName
 from plans.grammar.steps import Condition
 from protocol.errors import ContradictedError, UsageError
 
@@ -40,6 +40,30 @@ class Marked(Condition):
 def marked(stage: Stage, wanted: Marked) -> tuple[bool, str]:
     found = stage.ledgers.id(wanted.ledger) in _repairs(stage).under_replicated()
     return found is wanted.wanted, f"{wanted.ledger} is {'' if found else 'not '}marked as lacking copies"
+
+
+class Locked(Condition):
+    """A worker of autorecovery has locked the ledger, which it does before it looks at its copies."""
+
+    ledger: LedgerName
+
+
+@condition(Locked)
+def locked(stage: Stage, wanted: Locked) -> tuple[bool, str]:
+    found = stage.ledgers.id(wanted.ledger) in _repairs(stage).under_repair()
+    return found, f"{wanted.ledger} is {'' if found else 'not '}locked by a worker"
+
+
+class Candidate(Condition):
+    """The process of autorecovery has cast a vote for the election of the auditor."""
+
+    target: ServerName
+
+
+@condition(Candidate)
+def candidate(stage: Stage, wanted: Candidate) -> tuple[bool, str]:
+    found = wanted.target in _repairs(stage).repairs.votes().values()
+    return found, f"{wanted.target} has {'cast a' if found else 'no'} vote"
 
 
 class Replicated(Condition):

@@ -13,9 +13,13 @@ from cluster.interface import Exit, ProcessState
 from cluster.servers.admin import Administered
 from evidence.codes import Outcome
 from harness.conditions.repair import (
+    Candidate,
+    Locked,
     Marked,
     ReplicasCounted,
     Replicated,
+    candidate,
+    locked,
     marked,
     replicas_counted,
     replicated,
@@ -43,6 +47,8 @@ class Operated:
         self.says = "done"
         self.given: list[tuple[str, str | None]] = []
         self.auditor = lambda: "ar1"
+        self.votes = {"V_0000000003": "ar1"}
+        self.repairs = SimpleNamespace(votes=lambda: self.votes)
         self.under_replicated, self.under_repair = lambda: self.marks, lambda: self.locks
         self.process = self.bookies.__getitem__
 
@@ -189,6 +195,18 @@ def test_a_mark_is_asked_for_or_its_absence(
 ) -> None:
     cluster.marks = marks
     assert marked(stage, Marked.model_validate({"ledger": "main", "is": wanted}))[0] is holds
+
+
+def test_a_ledger_is_locked_while_its_lock_is_there(stage: Any, cluster: Operated) -> None:
+    step = Locked(ledger="main")
+    assert locked(stage, step) == (False, "main is not locked by a worker")
+    cluster.locks = [6, 7]
+    assert locked(stage, step) == (True, "main is locked by a worker")
+
+
+def test_a_candidate_has_cast_a_vote(stage: Any) -> None:
+    assert candidate(stage, Candidate(target="ar1")) == (True, "ar1 has cast a vote")
+    assert candidate(stage, Candidate(target="ar2")) == (False, "ar2 has no vote")
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,14 @@ def test_a_link_has_one_fault_at_a_time(active: Active, lines: Lines) -> None:
     inject(active, "cut", **{"from": "writer", "to": "b3"})
 
 
+def test_a_cut_ends_the_slowness_of_its_own_link(active: Active, lines: Lines) -> None:
+    inject(active, "slow", **WRITER_B2, latency_ms=100)
+    inject(active, "slow", **{"from": "writer", "to": "b3", "latency_ms": 100})
+    inject(active, "cut", **WRITER_B2)
+    assert [str(entry) for entry in active.in_force()] == ["slow writer-b3", "cut writer-b2"]
+    assert phases(lines, 1)[-1] == "healed"
+
+
 def test_a_healed_thing_may_be_hit_again(active: Active, lines: Lines) -> None:
     inject(active, "kill", target="b1")
     with pytest.raises(UsageError, match="b1 is under kill b1 already"):
