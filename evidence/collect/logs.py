@@ -30,6 +30,8 @@ _WORDS: tuple[tuple[str, bytes], ...] = (
     ("flush_failed", b"Exception flushing ledgers"),
     ("cache_full", b"Write cache is full, triggering flush"),
     ("entry_log_compacted", b" after compaction"),
+    ("compaction_flushed", b"Flushed compaction log file"),
+    ("compaction_recovered", b"entry locations from compacted log"),
     ("entry_log_deleted", b"Deleting entryLogId"),
     ("journal_replay", b"- Replaying journal "),
     ("journal_replayed", b"Finished replaying journal"),

@@ -82,6 +82,19 @@ def test_an_entry_log_that_was_compacted_is_named_in_the_words_of_each_release(t
     assert [one.event for one in compacted] == ["entry_log_compacted"] * 2
 
 
+def test_a_transactional_compaction_is_named_in_the_words_of_each_release(tmp_path: Path) -> None:
+    new = (
+        "0 1795710020778 INFO  [GC] DefaultEntryLogger - Flushed compaction log file {logFile=a.log, logId=10}\n"
+        "0 1795710031222 INFO  [GC] T - Recovered entry locations from compacted log {dstLogId=10, size=40000}\n"
+    )
+    old = (
+        "7 1795710020778 INFO  [GC] DefaultEntryLogger - Flushed compaction log file a.log with logId 10.\n"
+        "7 1795710031222 INFO  [GC] T - Recovered 40000 entry locations from compacted log 10\n"
+    )
+    *compacted, _ = told(new + old, tmp_path)
+    assert [one.event for one in compacted] == ["compaction_flushed", "compaction_recovered"] * 2
+
+
 def test_an_entry_log_that_was_deleted_is_named_in_the_words_of_each_release(tmp_path: Path) -> None:
     new = "0 1795292101505 INFO  [GC] T - Deleting entryLogId as it has no active ledgers! {entryLogId=3}"
     old = "7 1795292101506 INFO  [GC] T - Deleting entryLogId 3 as it has no active ledgers!"
