@@ -216,10 +216,15 @@ class Commands:
         """Ask the bookies for the LAC."""
         return self._ask(Known, "lac", handle=handle)
 
-    def read(self, handle: str, first: int, last: int, *, unconfirmed: bool = False) -> Delivered:
-        """Read entries ``first`` to ``last``; ``unconfirmed`` ones too, or none beyond the LAC."""
-        beyond = unconfirmed or None
-        return self._ask(Delivered, "read", handle=handle, first=first, last=last, unconfirmed=beyond)
+    def read(
+        self, handle: str, first: int, last: int, *, unconfirmed: bool = False, batch: int | None = None
+    ) -> Delivered:
+        """Read entries ``first`` to ``last``; ``unconfirmed`` ones too, or none beyond the LAC.
+
+        ``batch`` is the number of entries in one call of BookKeeper's client; None for its own choice.
+        """
+        ask = {"first": first, "last": last, "unconfirmed": unconfirmed or None, "batch": batch}
+        return self._ask(Delivered, "read", handle=handle, **ask)
 
     def batch_read(self, handle: str, first: int, last: int) -> Delivered:
         """Read entries ``first`` to ``last`` in one request, which may deliver fewer."""

@@ -157,10 +157,14 @@ def _not_before_first(value: int | None, info: ValidationInfo) -> int | None:
 
 
 class Read(Act):
-    """Read entries ``first`` to ``last``; without ``last``, to the end that the handle knows."""
+    """Read entries ``first`` to ``last``; without ``last``, to the end that the handle knows.
+
+    ``at_once`` is the number of entries that the client asks for in one call (100).
+    """
 
     first: int = Field(default=0, ge=0)
     last: int | None = Field(default=None, ge=0)
+    at_once: int | None = Field(default=None, ge=1)
 
     _not_before = field_validator("last")(_not_before_first)
 
@@ -177,7 +181,7 @@ def read(stage: Stage, step: Read) -> Done:
     if last < step.first:
         text = f"{step.client} finds nothing to read in {step.ledger} (LAC {last})"
         return Done(text, facts={"entries": 0, "lac": last})
-    found = client.read(handle, step.first, last)
+    found = client.read(handle, step.first, last, batch=step.at_once)
     text = f"{step.client} reads {found.entries} entries of {step.ledger}"
     return ended(found, text, entries=found.entries, lac=lac)
 

@@ -76,6 +76,22 @@ def test_a_read_up_to_a_lac_that_nobody_told_is_not_ok(
     assert said in done.text
 
 
+def test_a_read_asks_for_as_many_entries_at_once_as_the_plan_says() -> None:
+    asked: list[dict[str, Any]] = []
+
+    def submit(do: str, **parameters: Any) -> dict[str, Any]:  # a command's parameters
+        asked.append({"do": do, **parameters})
+        return {"ok": True, "entries": 5}
+
+    client: Any = SimpleNamespace(name="reader", submit=submit)
+    ledgers = SimpleNamespace(handle=lambda client, ledger: "h")
+    stage: Any = SimpleNamespace(
+        ledgers=ledgers, client=lambda name: Commands(client, lambda reply, do: reply)
+    )
+    read(stage, Read(client="reader", ledger="main", last=4, at_once=2))
+    assert asked == [{"do": "read", "handle": "h", "first": 0, "last": 4, "batch": 2}]
+
+
 @pytest.fixture
 def records(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """The records while actions do nothing, and ``recover`` gets no reply."""
