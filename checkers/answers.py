@@ -5,7 +5,7 @@ boot, whatever became of them on their way. A denial lasts from when its request
 until the proxy had it. An acknowledgement had been given when the proxy had it.
 
 A clean shutdown flushes everything, so the boots after it have what a bookie acknowledged, where nothing else
-happened to the bookie or its disk.
+happened to the bookie or its disk. So have the boots after a crash or a loss of power what the journal kept.
 
 A bookie may forget a ledger whose metadata is gone, and a closed ledger that names the bookie no more
 (``ScanAndCompareGarbageCollector``); a delete that was invoked releases its ledger. After an unclean end a
@@ -27,28 +27,31 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checkers.facts.alterations import changes_since, disturbed, injected
-from checkers.facts.boots import Boot, bookie_of, boots_of, by_lives, life_name, life_of
+from checkers.facts.boots import Boot, bookie_of, boots_of, by_lives, life_name, life_of, outlasted
 from checkers.facts.disks import altered, on_disks
 from checkers.facts.ledgers import RELEASED, histories
+from checkers.facts.parts import entries_of, flagged
 from checkers.facts.versions import in_force
 from checkers.facts.wire import ADDS, denies, lives, proven_answers_about_entries
 from checkers.facts.wording import entries_text
 from checkers.judging.contract import Batch, Checker, Columns, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.judging.found import Found, Row, first_rows, kept
 from checkers.sets.spans import Spans, ints
-from evidence.codes import NEVER, Message, Status
+from evidence.codes import NEVER, Flag, Kind, Message, Status
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.faults import effects_of
 
-_OWN, _FLUSHED = "denied_own_ack", "denied_flushed"
+_OWN, _FLUSHED, _DURABLE = "denied_own_ack", "denied_flushed", "denied_durable"
 _HELD, _LIMBO = "denied_held", "limbo_not_shown"
 _TEXTS = {
     _OWN: "that it had acknowledged",
     _FLUSHED: "that it had acknowledged before a clean shutdown",
+    _DURABLE: "that it had acknowledged as durable",
     _HELD: "that its disk had held",
     _LIMBO: "where limbo was due",
 }
 _READS = (Message.READ, Message.RECOVERY_READ)
+_ENTRY = ("ledger", "entry")
 _ANSWER = ("received_ns", "asked_ns", "kind", "status", "source")
 _WORDS = {Status.ENOENTRY: "no such entry", Status.ENOLEDGER: "no such ledger"}
 _ASKED = {Message.READ: "read", Message.RECOVERY_READ: "recovery read"}
@@ -80,7 +83,7 @@ class Answers(Checker):
 
     name = "answers"
     tables = ("frames", "ledgers", "operations", "holdings")
-    kinds = (_OWN, _FLUSHED, _HELD, _LIMBO)
+    kinds = (_OWN, _FLUSHED, _DURABLE, _HELD, _LIMBO)
     figures = ("acknowledged", "read", "denied")
     facts = (SERVED, RELEASED)
 
@@ -119,7 +122,8 @@ class Answers(Checker):
 
 def _judged(kind: str, run: RunFacts) -> bool:
     """Whether no excuse may hide in what is missing."""
-    excuses = ("ledgers", "servers") if kind == _OWN else ("ledgers", "servers", "faults")
+    excuses = ("ledgers", "servers", *(("faults",) if kind != _OWN else ()))
+    excuses += ("operations",) if kind == _DURABLE else ()  # whether an add was deferred
     return run.wire and not run.damage_to(excuses) and (run.complete or kind != _LIMBO)
 
 
@@ -149,8 +153,12 @@ def _wrong(denied: pa.Table, batch: Batch, facts: LedgerFacts, run: RunFacts) ->
     own, held = _acknowledged(denied, batch.frames.once(_acks)), _on_disk(denied, batch.once(on_disks), run)
     after = denied.filter(pc.is_in(denied["life"], pa.array(list(owing), pa.int64())))
     flushed = _flushed(denied, batch.frames.once(_acks), run.once(_flushed_since))
+    durable = _flushed(denied, batch.frames.once(_acks), run.once(_durable_since))
+    durable = _others(_others(durable, held), flushed)
+    durable = durable.filter(pa.array(~_deferred(batch).has(*(np.asarray(durable[name]) for name in _ENTRY))))
     yield _rows(_OWN, _in_time(own, known, "until_ns"), "added", "acked_ns")
     yield _rows(_FLUSHED, _in_time(flushed, known, "until_ns"), "added", "acked_ns", "acked_by")
+    yield _rows(_DURABLE, _in_time(durable, known, "until_ns"), "added", "acked_ns", "acked_by")
     yield _rows(_HELD, _in_time(held, known, "until_ns"), "died")
     yield _rows(_LIMBO, _in_time(after, marked, "until_ns", "marking", "crashed"), "marking", "crashed")
 
@@ -174,8 +182,30 @@ def _flushed(denied: pa.Table, acks: Sequence[Rows], since: Mapping[int, int]) -
     return both.filter(mine)
 
 
+def _others(denied: pa.Table, known: pa.Table) -> pa.Table:
+    """The denials of entries by lives that another rule does not have already."""
+    keys = [*_ENTRY, "life"]
+    return denied.join(known.select(keys), keys, join_type="left anti", use_threads=False)
+
+
+def _deferred(batch: Batch) -> Spans:
+    """The entries whose adds may be acknowledged before they are journaled."""
+    adds = batch.operations.of(kind=Kind.ADD)
+    return entries_of(adds.where(flagged(adds, Flag.DEFERRED_SYNC)))
+
+
 def _flushed_since(run: RunFacts) -> Mapping[int, int]:
-    """Life -> the first of its bookie from which on each was shut down cleanly, up to the one before it.
+    """Life -> the first of its bookie from which on each was shut down cleanly, up to the one before it."""
+    return _kept_since(run, lambda boot: not boot.unclean)
+
+
+def _durable_since(run: RunFacts) -> Mapping[int, int]:
+    """The same of lives that ended cleanly, or in a way that cannot take what they had acknowledged."""
+    return _kept_since(run, lambda boot: not boot.unclean or outlasted(boot, run))
+
+
+def _kept_since(run: RunFacts, kept: Callable[[Boot], bool]) -> Mapping[int, int]:
+    """Life -> the first of its bookie from which on each kept what it had, up to the one before it.
 
     Left out are bookies of which a fault that did not end it may have hindered a flush, those whose disk may
     have been changed, and those that the plan starts with other settings, such as other directories.
@@ -186,7 +216,7 @@ def _flushed_since(run: RunFacts) -> Mapping[int, int]:
     found: dict[int, int] = {}
     for boots in (boots for bookie, boots in boots_of(run).items() if bookie not in spoiled):
         for before, boot in pairwise(boots):
-            if not before.unclean and before.ended_ns != NEVER:
+            if kept(before) and before.ended_ns != NEVER:
                 found[boot.life] = found.get(before.life, before.life)
     return found
 
@@ -301,15 +331,15 @@ def _finding(kind: str, row: Row, run: RunFacts) -> Finding:
 
 def _why(kind: str, row: Row, why: Sequence[int], run: RunFacts) -> str:
     """Why the first entry of a row must not be denied; ``why`` are the columns that are the kind's own."""
-    if kind in (_OWN, _FLUSHED):
+    if kind in (_OWN, _FLUSHED, _DURABLE):
         word, by = "add" if why[0] == Message.ADD else "recovery add", run.time_text(why[1])
     if kind == _OWN:
         return f"the same boot answered EOK to the {word} of entry {row.first}, received by {by}"
-    if kind == _FLUSHED:
-        acked_by = life_name(run, why[2])
+    if kind in (_FLUSHED, _DURABLE):
+        since = "was shut down cleanly" if kind == _FLUSHED else "ended so that it lost nothing journaled"
         return (
-            f"{acked_by} answered EOK to the {word} of entry {row.first}, received by {by}; each boot from "
-            "that one on was shut down cleanly"
+            f"{life_name(run, why[2])} answered EOK to the {word} of entry {row.first}, received by {by}; "
+            f"each boot from that one on {since}"
         )
     if kind == _HELD:
         died = life_name(run, why[0])

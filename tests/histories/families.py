@@ -88,10 +88,11 @@ FAMILIES = {
                 "wrote_back_unread",
                 "denied_own_ack",
                 "denied_flushed",
+                "denied_durable",
                 "limbo_not_shown",
             ),
         ),
-        16,
+        12,
     ),
     "repairs": Family(
         random_repair,

@@ -13,6 +13,7 @@ from typing import Any
 
 from checkers.judging.contract import RunFacts
 from evidence.codes import Direction, Flag, Holding, Kind, Message, Outcome, Proof, Status
+from protocol.faults import Loses
 from tests.histories.asking import ENOENTRY, add, fencing, plain_read, recovery, write_back
 from tests.histories.asking import answered as answer
 from tests.histories.asking import recovered as recovered_ledger
@@ -259,6 +260,13 @@ on_the_wire(
     "answers/denied_flushed",
     [ACK, LATE],
     servers=(*boot(1, stopped=50), *boot(1, 2, began=90)),
+    lawful=[answer("writer", "b1", add(4), at=10), LATE],
+)
+on_the_wire(
+    "answers/denied_durable",
+    [ACK, LATE],
+    servers=(*boot(1, killed=50), *boot(1, 2, began=90)),
+    least_loss={"b1": Loses.STORED},
     lawful=[answer("writer", "b1", add(4), at=10), LATE],
 )
 DIED = (*boot(1, killed=50), copied(1, at=60), *boot(1, 2, began=90))

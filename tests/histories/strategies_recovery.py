@@ -11,6 +11,7 @@ from typing import Any
 
 from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Direction, Flag, FrameFlag, Kind, Message, Outcome, Status
+from protocol.faults import Loses
 from tests.histories.exchanges import frame
 from tests.histories.story import Fact, metadata, operation, run_facts
 
@@ -84,7 +85,11 @@ def random_recoveries(seed: int) -> tuple[list[Fact], RunFacts]:
         for _ in range(dice.randint(0, 25)):
             _nonsense(tale, ledger)
     guarded = frozenset(f"b{number}" for number in dice.sample(BOOKIES, dice.choice((0, 2, 5))))
-    return tale.facts, run_facts(wire=True, guarded=guarded, servers=tuple(_servers(dice)))
+    loss = dict.fromkeys(
+        (f"b{number}" for number in BOOKIES), dice.choice((Loses.MEMORY, *(Loses.UNSYNCED,) * 4))
+    )
+    run = run_facts(wire=True, guarded=guarded, servers=tuple(_servers(dice)), least_loss=loss)
+    return tale.facts, run
 
 
 def _writer(tale: Tale, ledger: int) -> None:

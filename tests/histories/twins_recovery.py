@@ -347,14 +347,20 @@ def says(row: Row) -> bool:
     return denies(row) or took(row)
 
 
-def only_stopped(numbers: range, row: Row, run: RunFacts) -> bool:
-    """Whether these boots of a bookie were shut down cleanly, and nothing else ever happened to it."""
+def only_stopped(numbers: range, row: Row, run: RunFacts, *, durable: bool = False) -> bool:
+    """Whether these boots of a bookie were shut down cleanly, and nothing else ever happened to it.
+
+    With ``durable`` they may have crashed, if what the bookie acknowledges is not lost by that.
+    """
     [name] = [name for name, bookie in run.bookies.items() if bookie == row["bookie"]]
     lives = boots(run, row["bookie"])
     if row["boot"] not in lives or not all(number in lives and "exit" in lives[number] for number in numbers):
         return False
     ends = [json.loads(lives[number]["exit"]["detail"]) for number in numbers]
     clean = all(end.get("signal") in (None, 15) and end.get("code") in (None, 0, 143) for end in ends)
+    if durable:
+        hits = {fault["kind"] for fault in run.faults if name in fault["target"].split(",")}
+        clean = run.least_loss.get(name, 0) > (2 if "power_loss" in hits else 1)
     harmed = any(
         fault["injected_ns"] != NEVER
         and fault["kind"] not in ("kill", "stop", "power_loss")
@@ -362,6 +368,12 @@ def only_stopped(numbers: range, row: Row, run: RunFacts) -> bool:
         for fault in run.faults
     )
     return clean and not harmed and name not in run.changed
+
+
+def deferred_add(history: list[Fact], row: Row) -> bool:
+    """Whether an add of the entry may have been acknowledged before it was journaled."""
+    adds = (one for one in operations(history, Kind.ADD) if one["flags"] & Flag.DEFERRED_SYNC)
+    return (row["ledger"], row["entry"]) in {(one["ledger"], one["entry"]) for one in adds}
 
 
 def answered(history: list[Fact], run: RunFacts) -> Things:
@@ -375,13 +387,13 @@ def answered(history: list[Fact], run: RunFacts) -> Things:
             same = (ack["bookie"], ack["boot"], ack["ledger"], ack["entry"]) == where
             if same and ack["received_ns"] < row["asked_ns"]:
                 found.add(("denied_own_ack", *where))
-            mine = (ack["bookie"], ack["ledger"], ack["entry"]) == (
-                row["bookie"],
-                row["ledger"],
-                row["entry"],
-            )
-            if mine and ack["boot"] < row["boot"] and only_stopped(range(ack["boot"], row["boot"]), row, run):
+            mine = all(ack[name] == row[name] for name in ("bookie", "ledger", "entry"))
+            since = range(ack["boot"], row["boot"]) if mine else range(0)
+            if since and only_stopped(since, row, run):
                 found.add(("denied_flushed", *where))
+            elif since and not deferred_add(history, row) and only_stopped(since, row, run, durable=True):
+                found.add(("denied_durable", *where))
         if owed_limbo(history, row, run):
             found.add(("limbo_not_shown", *where))
+    found -= {("denied_durable", *where) for kind, *where in found if kind == "denied_flushed"}
     return Counter((kind, ledger, entry) for kind, _, _, ledger, entry in found)

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from evidence.codes import NEVER, Direction, FrameFlag, Message, Outcome, Status
+from evidence.codes import NEVER, Direction, Flag, FrameFlag, Kind, Message, Outcome, Status
+from protocol.faults import Loses
 from tests.histories.lawful import lawful
 from tests.histories.lives import boot
 from tests.histories.mutations.edits import edited, is_answer
@@ -249,6 +250,27 @@ def a_later_boot_denies_what_a_bookie_took(case, dice):
     lives = (*ended, *(boot(bookie, 9) for bookie in range(1, 10)))
     signs = {sign._replace(name="answers/denied_flushed") for sign in broken if end == "stopped"}
     return history, signs, replace(case.run, servers=tuple(row for life in lives for row in life))
+
+
+@operator("a crash takes nothing that the bookie had acknowledged", of=lawful, only=("answers",))
+def a_boot_after_crashes_denies_what_a_bookie_took(case, dice):
+    """A boot after crashes denies an entry that an earlier one had taken, and had journaled or not."""
+    history, broken = denied(case, dice, boot=9)
+    loss = dice.choice((Loses.MEMORY, Loses.UNSYNCED, Loses.STORED))
+    ended = (boot(bookie, number, killed=1) for bookie in range(1, 10) for number in range(1, 5))
+    lives = (*ended, *(boot(bookie, 9) for bookie in range(1, 10)))
+    late = {row["entry"] for row in case.operations(Kind.ADD) if row["flags"] & Flag.DEFERRED_SYNC}
+    signs = {
+        sign._replace(name="answers/denied_durable")
+        for sign in broken
+        if loss > Loses.MEMORY and sign.first not in late
+    }
+    journaled = {"least_loss": dict.fromkeys(case.run.bookies, loss)}
+    return (
+        history,
+        signs,
+        replace(case.run, servers=tuple(row for life in lives for row in life), **journaled),
+    )
 
 
 @operator("never", of=lawful, only=("recovery", "answers"))

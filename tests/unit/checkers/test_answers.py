@@ -4,6 +4,7 @@ import pytest
 
 from evidence.codes import NEVER, FrameFlag, Message, Outcome, Status
 from evidence.findings import Verdict
+from protocol.faults import Loses
 from tests.histories.asking import (
     EIO,
     ENOENTRY,
@@ -17,8 +18,8 @@ from tests.histories.asking import (
     swallowed,
     write_back,
 )
-from tests.histories.lives import UNPROVEN, fault, server
-from tests.histories.story import closed, created, deleted, finds, judging, recovering, vanished
+from tests.histories.lives import UNPROVEN, copied, fault, on_disk, server
+from tests.histories.story import closed, created, deferred, deleted, finds, judging, recovering, vanished
 
 OWN = [("denied_own_ack", 3, 3)]
 LIMBO = [("limbo_not_shown", 3, 3)]
@@ -95,6 +96,29 @@ def test_a_clean_shutdown_loses_nothing():
     assert not restarted(CRASHED)
     assert not restarted(CLEAN, CRASHED)
     assert not restarted(CRASHED, CLEAN)
+
+
+DURABLE = [("denied_durable", 3, 3)]
+JOURNALED, SYNCED = {"least_loss": {"b1": Loses.UNSYNCED}}, {"least_loss": {"b1": Loses.STORED}}
+POWER = (fault(1, "power_loss", "b1"),)
+
+
+def test_a_crash_or_a_loss_of_power_takes_only_what_was_not_durable():
+    assert restarted(CRASHED, **JOURNALED) == restarted(CRASHED, CLEAN, **SYNCED) == DURABLE
+    assert restarted(CRASHED, faults=POWER, **SYNCED) == DURABLE
+    assert not restarted(CRASHED, faults=POWER, **JOURNALED)
+    assert not restarted(CRASHED)
+    assert not restarted(CRASHED, faults=(fault(1, "wipe", "b1"),), **SYNCED)
+    assert restarted(CLEAN, CLEAN, **SYNCED) == FLUSHED
+
+
+def test_what_the_disk_held_is_denied_once_and_a_deferred_add_may_be_lost():
+    died = (server(1, 1, "started", 1, 1), server(1, 1, "exit", 15, 15, **CRASHED))
+    events = (*died, copied(1, at=16), server(1, 2, "started", 18, 18))
+    run = {"servers": events, **SYNCED}
+    assert found(ACK, denied(boot=2), **run) == DURABLE
+    assert found(ACK, denied(boot=2), on_disk(1, 0, 9), **run) == [("denied_held", 3, 3)]
+    assert not found(ACK, denied(boot=2), deferred(3), **run)
 
 
 def test_an_end_that_was_not_recorded_may_have_been_a_crash():
