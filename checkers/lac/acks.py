@@ -182,9 +182,13 @@ def _by_replaced(adds: pa.Table, votes: pa.Table, facts: LedgerFacts, run: RunFa
 
 
 def _moved(facts: LedgerFacts) -> list[int]:
-    """The ledgers whose bookies were not the same in all versions."""
-    chains = facts.once(histories).of.items()
-    return [ledger for ledger, chain in chains if len({version.fragments for version in chain}) > 1]
+    """The ledgers whose bookies were not the same in all versions; not those whose id was given twice."""
+    return [
+        ledger
+        for ledger, chain in facts.once(histories).of.items()
+        if len({version.fragments for version in chain}) > 1
+        and len({version.version for version in chain}) == len(chain)
+    ]
 
 
 def _at(chain: Sequence[Version], at_ns: Ints) -> Iterator[tuple[Version, Bools]]:

@@ -94,7 +94,8 @@ def acked_by_replaced(history: list[Fact], run: RunFacts) -> set[Added]:
         recovered = any(row["state"] == 2 and row["earliest_ns"] <= at_ns for row in versions)
         told = told_by(history, add, at_ns)
         moved = any(row["fragments"] != versions[0]["fragments"] for row in versions if row["state"] != 0)
-        if quorum is None or recovered or len(told) < quorum or not moved or at_ns == NEVER:
+        again = len({row["version"] for row in versions}) < len(versions)
+        if quorum is None or recovered or len(told) < quorum or not moved or again or at_ns == NEVER:
             continue
         if not complete_chain(history, ledger):
             continue

@@ -18,6 +18,7 @@ MOVED = metadata(1, 1, fragments={0: ("b1", "b2", "b3"), 1: ("b1", "b4", "b3")},
         ([recovering(2, earliest_ns=41)], 41, []),  # a recovery may have moved the entry
         ([recovering(2, earliest_ns=42)], 41, [("acked_by_replaced", 1, 1)]),
         ([metadata(2, 1, earliest_ns=35)], 41, []),  # the bookie may have been back
+        ([created(zxid=30, earliest_ns=20, latest_ns=25)], 41, []),  # another ledger with this id
     ],
 )
 def test_an_answer_of_a_bookie_that_was_replaced_does_not_count(also, at_ns, found):
