@@ -96,7 +96,8 @@ def _require_runs(runs: Runs, plans: Mapping[str, Plan], there: Collection[str])
         if not any(fnmatchcase(name, wanted) for name in there):
             modes = f" in mode {', '.join(runs.modes)}" if runs.modes else ""
             raise UsageError(
-                f"`{wanted}` gives no run{modes}", remedy="leave it out, or look at `modes`, `without` and `known_defects`"
+                f"`{wanted}` gives no run{modes}",
+                remedy="leave it out, or look at `modes`, `without` and `known_defects`",
             )
 
 

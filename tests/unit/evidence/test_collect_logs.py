@@ -84,8 +84,8 @@ def test_an_entry_log_that_was_compacted_is_named_in_the_words_of_each_release(t
 
 def test_a_transactional_compaction_is_named_in_the_words_of_each_release(tmp_path: Path) -> None:
     new = (
-        "0 1795710020778 INFO  [GC] DefaultEntryLogger - Flushed compaction log file {logFile=a.log, logId=10}\n"
-        "0 1795710031222 INFO  [GC] T - Recovered entry locations from compacted log {dstLogId=10, size=40000}\n"
+        "0 1795710020778 INFO  [GC] E - Flushed compaction log file {logFile=a.log, logId=10}\n"
+        "0 1795710031222 INFO  [GC] T - Recovered entry locations from compacted log {dstLogId=10, size=9}\n"
     )
     old = (
         "7 1795710020778 INFO  [GC] DefaultEntryLogger - Flushed compaction log file a.log with logId 10.\n"
