@@ -131,6 +131,9 @@ def test_runs_with_a_known_defect_are_left_out_or_are_the_only_ones(load: Load) 
     assert runs("only") == {
         ("fencing/default-storage", "unprotected"),
         ("fencing/default-storage", "journal"),
+        ("fencing/fence-collected", "unprotected"),
+        ("fencing/fence-collected", "protected"),
+        ("fencing/fence-collected", "journal"),
         ("fencing/unsynced-header", "journal"),
     }
     assert runs("without") == runs("also") - runs("only")
