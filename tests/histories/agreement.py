@@ -157,13 +157,13 @@ def answers(history: list[Fact], run: RunFacts) -> Said:
     """What boots denied of the entries that they had taken, and what their disks had held."""
     if not run.wire:
         return Counter(), None
-    found: Things = Counter(twins_recovery.answered(history, run))
     released: dict[int, int] = {}
     for row in twins.operations(history, Kind.DELETE):
         if row["outcome"] != Outcome.FAIL:
             at_ns = min(row["invoked_ns"], released.get(row["ledger"], row["invoked_ns"]))
             released[row["ledger"]] = at_ns
     held = twins_holdings.denied_though_held(history, run, released)
+    found: Things = Counter(twins_recovery.answered(history, run, held))
     found.update(("denied_held", ledger, entry) for _, _, ledger, entry in held)
     return found, None
 

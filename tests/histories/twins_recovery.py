@@ -376,8 +376,8 @@ def deferred_add(history: list[Fact], row: Row) -> bool:
     return (row["ledger"], row["entry"]) in {(one["ledger"], one["entry"]) for one in adds}
 
 
-def answered(history: list[Fact], run: RunFacts) -> Things:
-    """The anomalies of ``answers``, once for each boot."""
+def answered(history: list[Fact], run: RunFacts, held: set[tuple[int, ...]]) -> Things:
+    """The anomalies of ``answers`` except denials of what disks ``held``, once for each boot."""
     found = set()
     for row in filter(denies, said(history)):
         if row["received_ns"] >= excused_ns(history, row, run):
@@ -396,4 +396,5 @@ def answered(history: list[Fact], run: RunFacts) -> Things:
         if owed_limbo(history, row, run):
             found.add(("limbo_not_shown", *where))
     found -= {("denied_durable", *where) for kind, *where in found if kind == "denied_flushed"}
+    found -= {("denied_durable", *where) for where in held}
     return Counter((kind, ledger, entry) for kind, _, _, ledger, entry in found)
