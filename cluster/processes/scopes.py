@@ -17,12 +17,7 @@ T = TypeVar("T")
 
 
 class TeardownError(ServerError):
-    """A teardown step failed; ``errors`` has every (what, error), oldest first."""
-
-    def __init__(self, errors: list[tuple[str, Exception]]) -> None:
-        lines = [f"{what}: {type(error).__name__}: {error}" for what, error in errors]
-        super().__init__(f"{len(errors)} of the teardown failed: " + "; ".join(lines))
-        self.errors = errors
+    """Steps of a teardown failed; the message names each with its error, oldest first."""
 
 
 class Scopes:
@@ -44,10 +39,12 @@ class Scopes:
         errors = self.close()
         if not errors:
             return
+        lines = [f"{what}: {type(failure).__name__}: {failure}" for what, failure in errors]
         if error is None:
-            raise TeardownError(errors) from errors[0][1]
-        for what, failure in errors:
-            error.add_note(f"while ending {what}: {type(failure).__name__}: {failure}")
+            failed = f"{len(errors)} of the teardown failed: {'; '.join(lines)}"
+            raise TeardownError(failed) from errors[0][1]
+        for line in lines:
+            error.add_note(f"while ending {line}")
 
     def enter(self, what: str, scope: AbstractContextManager[T]) -> T:
         """Enter a context manager; it is left with no exception of the body's."""
