@@ -103,6 +103,7 @@ def judge_bench(
                         yield from (line.rstrip() for line in process.stdout or ())
                     except BaseException:
                         process.terminate()
+                        process.wait()  # before its pipe is closed, into which it may be printing
                         raise
                 if process.returncode:
                     raise subprocess.CalledProcessError(process.returncode, child)
