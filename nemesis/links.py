@@ -110,7 +110,11 @@ class LinksFault(Fault):
     def heal(self, context: FaultContext) -> Proof:
         errors = []
         links = context.cluster.links
-        met = self._met(context)
+        met: Proof = {}
+        try:
+            met = self._met(context)  # before the links are healed, which removes their rules
+        except LinkError as error:
+            errors.append(str(error))
         for pair in self.pairs(links):
             try:
                 links.heal(*pair)

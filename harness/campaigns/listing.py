@@ -56,20 +56,28 @@ def shard(units: list[Experiment], number: int, of: int) -> list[Experiment]:
 
 def _of(runs: Runs, version: str | None) -> Iterator[Experiment]:
     plans = {name: load(find(name), words()) for name in runs.names()}
-    asked = {name: list(_asked(plan, runs, version)) for name, plan in plans.items()}
-    _require_runs(runs, plans, [name for name, some in asked.items() if some])
+    varied = {
+        name: {
+            settings: load(find(name), words(), settings=dict(settings)) if settings else plan
+            for settings in _settings(plan, runs)
+        }
+        for name, plan in plans.items()
+    }
+    there = {
+        name for name, each in varied.items() if any(any(_asked(one, runs, version)) for one in each.values())
+    }
+    _require_runs(runs, plans, there)
     for name, plan in plans.items():
-        for settings in _settings(plan, runs):
-            varied = load(find(name), words(), settings=dict(settings)) if settings else plan
-            rounds = runs.rounds or varied.rounds
-            digest = digest_of(with_rounds(varied, rounds))
-            for (release, mode), seed in product(asked[name], range(1, runs.seeds + 1)):
+        for settings, one in varied[name].items():
+            rounds = runs.rounds or one.rounds
+            digest = digest_of(with_rounds(one, rounds))
+            for (release, mode), seed in product(_asked(one, runs, version), range(1, runs.seeds + 1)):
                 yield Experiment(
                     *(name, mode, release, settings, rounds, seed, digest),
-                    modified=modified(varied),
+                    modified=modified(one),
                     alone=plan.alone,
                 )
-        if asked[name] and runs.controls and not runs.settings and not runs.versions:
+        if name in there and runs.controls and not runs.settings and not runs.versions:
             yield from _controls(plan, runs, version)
 
 

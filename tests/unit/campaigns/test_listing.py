@@ -139,6 +139,31 @@ def test_runs_with_a_known_defect_are_left_out_or_are_the_only_ones(load: Load) 
     assert runs("without") == runs("also") - runs("only")
 
 
+def test_whether_a_plan_has_a_known_defect_follows_from_the_parameters_that_are_set(
+    load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = find("fencing/unsynced-header").read_text(encoding="utf-8")
+    changes = {
+        "vary: {v2: false}": "vary: {v2: false, affected: '>=4.0'}",
+        "- defect: {": "- defect: {versions: {vary: affected}, ",
+        "- defect:\n": "- defect:\n        versions: {vary: affected}\n",
+    }
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(text, encoding="utf-8")
+    monkeypatch.setattr(listing, "find", lambda _: plan)
+
+    def runs(which: str) -> list[str]:
+        named = "scenarios: [fencing/unsynced-header], set: {affected: ['>=4.0', '<4.0']}"
+        entry = f"{named}, known_defects: {which}, controls: false"
+        units = units_of(load(f"name: mine\nruns: [{{{entry}}}]\n"), plans=NOWHERE)
+        return [dict(unit.settings)["affected"] for unit in units]
+
+    assert (runs("only"), runs("without")) == ([">=4.0"], ["<4.0"])
+
+
 def test_the_campaign_defects_has_each_known_defect_that_a_short_scenario_shows() -> None:
     listed = {unit.scenario for unit in units_of(load_campaign("defects"), plans=NOWHERE)}
     known = set()

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from cluster.interface import Exit, ProcessState, Way
-from cluster.links import Traffic
+from cluster.links import CLEAR, Traffic
 from nemesis.active import Active
 from nemesis.registry import FAULTS, Fault, register
 from protocol.errors import FaultError, LinkError, UsageError
@@ -239,3 +239,20 @@ def test_what_a_fault_of_a_link_to_a_bookie_met_is_part_of_its_proof(
     active.heal()
     told = proof(lines, "healed")
     assert {name: told[name] for name in told if name not in ("began_ns", "links")} == met
+
+
+@pytest.mark.parametrize(("kind", "reads"), [("hold", "rule"), ("slow", "traffic")])
+def test_a_link_is_healed_although_it_cannot_be_read_what_its_fault_met(
+    cluster: Any, active: Active, lines: Lines, monkeypatch: pytest.MonkeyPatch, kind: str, reads: str
+) -> None:
+    inject(active, kind, **{"from": "writer", "to": "b2"}, **({"latency_ms": 5} if kind == "slow" else {}))
+
+    def refused(*_: object) -> None:
+        raise LinkError("the proxy does not say")
+
+    with monkeypatch.context() as unreadable:
+        unreadable.setattr(cluster.links, reads, refused)
+        with pytest.raises(FaultError, match="the proxy does not say"):
+            active.heal()
+    assert cluster.links.state("writer", "b2") == CLEAR
+    assert [line["phase"] for line in lines][-1] == "failed"
