@@ -42,6 +42,8 @@ BOOKIE_BASE: Mapping[str, str] = {
     "minUsableSizeForHighPriorityWrites": "1048576",
     f"{_DB}writeCacheMaxSizeMb": "64",
     f"{_DB}readAheadCacheMaxSizeMb": "8",
+    # A bookie serves the entries that it has read ahead even if its index lacks them, which hides their loss.
+    f"{_DB}readAheadCacheBatchSize": "0",
     # A read thread without room for one reader reads nothing (docs/findings/direct-io-readers.md).
     f"{_DB}directIOEntryLoggerReadBufferSizeMB": "1",
     f"{_DB}rocksDB_blockCacheSize": "8388608",

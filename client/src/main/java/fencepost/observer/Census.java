@@ -23,9 +23,9 @@ import org.apache.bookkeeper.proto.BookieProtocol;
  * Asks one bookie for entries, each by a plain read that neither fences nor recovers, so that the answer says what
  * this bookie alone would say to anybody. A bookie that times out on a whole window of reads is asked no more.
  *
- * <p>Entries are asked from the last to the first. With an entry that it reads from its disk, a bookie with
- * DbLedgerStorage takes those that follow in the entry log into its cache ({@code fillReadAheadCache}), and then
- * serves also those that its index lacks.
+ * <p>Entries are asked from the last to the first, for a plan or a user may let bookies read ahead: with an entry
+ * that it reads from its disk, a bookie with DbLedgerStorage then takes those that follow in the entry log into its
+ * cache ({@code fillReadAheadCache}), and serves also those that its index lacks.
  */
 final class Census {
     private final Session session;
