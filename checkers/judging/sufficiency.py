@@ -79,7 +79,7 @@ class Sufficiency(Checker):
                 "final reads, every fault confirmed and healed, the proxy and the observer alive to the end"
             ),
             seen=seen,
-            notes=(*lacking, *idle, *_unplanned(run)),
+            notes=(*lacking, *idle, *_silent_cuts(run), *_unplanned(run)),
         )
 
 
@@ -113,23 +113,22 @@ def _faults(run: RunFacts) -> Iterator[str]:
 
 
 def _idle_faults(run: RunFacts) -> Iterator[str]:
-    """Faults of links and disks that are not seen to have met anything.
-
-    They may have: a cut may have refused connections, and not every refused write is logged.
-    """
+    """Faults of links and disks that are not seen to have met anything; not every refused write is logged."""
     for fault in run.faults:
         met = _healed(fault)
-        if met.get("closed") == 0:
-            yield (
-                f"{fault_text(fault)} closed no connection, so it is not known whether it met any: "
-                "connections that it refused are not recorded"
-            )
-        elif "links" in met and met.get("acted") == 0:
+        if "links" in met and met.get("acted") == 0:
             yield f"{fault_text(fault)} held no message"
         elif met.get("passed_bytes") == 0:
             yield f"{fault_text(fault)} met no traffic"
         elif met.get("noticed") == 0:
-            yield f"{fault_text(fault)} is not seen to have refused a write: the bookie's log tells of none"
+            yield f"{fault_text(fault)} is not seen to have refused a write: the bookie's log has none"
+
+
+def _silent_cuts(run: RunFacts) -> Iterator[str]:
+    """A cut before the first connection can only refuse connections, which are not recorded."""
+    for fault in run.faults:
+        if _healed(fault).get("closed") == 0:
+            yield f"{fault_text(fault)} closed no connection; connections that it refused are not recorded"
 
 
 def _may_idle(fault: FaultRow) -> bool:

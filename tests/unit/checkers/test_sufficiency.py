@@ -167,7 +167,6 @@ def link_fault(kind, **met):
 @pytest.mark.parametrize(
     ("one", "said"),
     [
-        (link_fault("cut", closed=0), ["fault 3 (cut writer-b1) closed no connection"]),
         (link_fault("hold", acted=0), ["fault 3 (hold writer-b1) held no message"]),
         (link_fault("hold", acted=1), []),
         (link_fault("slow", passed_bytes=0), ["fault 3 (slow writer-b1) met no traffic"]),
@@ -182,3 +181,9 @@ def test_a_fault_of_a_link_that_is_not_seen_to_have_met_anything_is_named(one, s
     judgement = evidence(acked(0), good_ending(0), faults=(one,))
     assert judgement.verdict is Verdict.VALID and judgement.seen["idle_faults"] == len(said)
     assert [re.split("[,:]", note)[0] for note in judgement.notes] == said
+
+
+def test_a_cut_that_closed_no_connection_is_a_note_and_does_not_count():
+    judgement = evidence(acked(0), good_ending(0), faults=(link_fault("cut", closed=0),))
+    assert judgement.verdict is Verdict.VALID and judgement.seen["idle_faults"] == 0
+    assert [note.split(";")[0] for note in judgement.notes] == ["fault 3 (cut writer-b1) closed no connection"]
