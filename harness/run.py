@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from evidence.folder import FoundRun, RunFolder, modes_of, new_run, point_latest, write_json
+from evidence.folder import FoundRun, RunFolder, modes_of, new_run, write_json
 from harness.cleaning import at_work, drop_directories, is_at_work
 from harness.judging import Judge, compare_with_plan
 from harness.narrator import Narrator
@@ -27,9 +27,8 @@ from reports.text import mode_title, summary_markdown, verdict_lines
 
 def run(prepared: Prepared, judge: Judge, narrator: Narrator) -> RunResult:
     """Run one request: each mode has its own cluster, folder and verdict."""
-    plan, results = prepared.plan, prepared.request.results
-    path = new_run(results, plan.name, prepared.seed)
-    point_latest(results, path)
+    plan = prepared.plan
+    path = new_run(prepared.request.results, plan.name, prepared.seed)
     narrator.lines(introduction(prepared, path))
     modes = []
     with ExitStack() as work:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from evidence.folder import RunFolder, new_run, point_latest
+from evidence.folder import RunFolder, new_run
 from harness.cleaning import at_work
 from harness.experiments.running import run_all
 from harness.experiments.workers import NoAnswerError, Recorders, RecordOrder
@@ -79,7 +79,6 @@ def recorded(
 def _modes(prepared: Iterable[Prepared]) -> Iterator[ModeRun]:
     for number, one in enumerate(prepared, start=1):
         path = new_run(one.request.results, one.plan.name, one.seed)
-        point_latest(one.request.results, path)
         for mode in one.modes:
             yield ModeRun(number, one, mode, path)
 

@@ -19,8 +19,10 @@ from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
-from evidence.folder import FoundRun, modes_of, new_run, point_latest
+from evidence.folder import FoundRun, modes_of, new_run
 from evidence.seeding import seeded
 from harness.experiments.experiment import Status
 from harness.experiments.series import exit_code
@@ -39,7 +41,9 @@ _GRACE_S = 60
 
 def main(work: str, results: Path, orders: int, answers: int) -> None:
     """Serve orders until they end."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGINT may be ignored, as in background jobs
+    signal.signal(signal.SIGTERM, _interrupt)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as it is in background jobs
+        signal.signal(signal.SIGINT, _interrupt)
     for descriptor in (orders, answers):
         os.set_inheritable(descriptor, False)
     results.mkdir(parents=True, exist_ok=True)
@@ -50,6 +54,17 @@ def main(work: str, results: Path, orders: int, answers: int) -> None:
             _serve(orders, answers, partial(_judge, results=results, judge=judge))
 
 
+def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+    """Begin to shut down; a second interrupt (Ctrl-C, and the parent that ends) must not cut that short."""
+    _deafen()
+    raise KeyboardInterrupt
+
+
+def _deafen() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+
+
 def _serve(orders: int, answers: int, answer: Callable[[Order], Answer]) -> None:
     source: Connection[None, Order] = Connection(orders, writable=False)
     sink: Connection[Answer, None] = Connection(answers, readable=False)
@@ -57,6 +72,7 @@ def _serve(orders: int, answers: int, answer: Callable[[Order], Answer]) -> None
     threading.Thread(target=_listen, args=(source, waiting), daemon=True).start()
     while (order := waiting.get()) is not None:
         sink.send(answer(order))
+    _deafen()  # what is left is to shut down
 
 
 def _listen(source: Connection[None, Order], waiting: queue.SimpleQueue[Order | None]) -> None:
@@ -78,7 +94,6 @@ def _record(order: RecordOrder, results: Path) -> Recording:
         ready = prepare(request) if order.plan is None else prepared(request, order.plan)
         if path is None:
             path = new_run(results, ready.plan.name, ready.seed)
-            point_latest(results, path)
         record_only(ready, path, Narrator(quiet=True))
     except FencepostError as raised:
         error = raised

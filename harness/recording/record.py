@@ -18,7 +18,7 @@ from cluster.interface import Cluster, Exit
 from cluster.processes.settings import RunSpec
 from cluster.servers.offline import transactions
 from evidence.collect.histories import segment_files
-from evidence.folder import DEFAULT_BACKEND, RunFolder
+from evidence.folder import DEFAULT_BACKEND, RunFolder, point_latest
 from evidence.recorders import Recorder
 from harness.cleaning import full_disk
 from harness.judging import Judge
@@ -55,6 +55,7 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator:
     plan = prepared.resolved(folder.mode)
     spec = _spec(prepared, plan, folder)
     folder.write_run(_facts(prepared, plan, spec))
+    point_latest(prepared.request.results, folder.path.parent)  # only now it is a run that can be read
     with ExitStack() as scopes:
         steps = scopes.enter_context(Recorder(folder.steps))
         faults = scopes.enter_context(Recorder(folder.faults))

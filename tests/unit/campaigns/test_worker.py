@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
+import sys
 from multiprocessing import Pipe
 from pathlib import Path
 from types import SimpleNamespace
@@ -137,3 +140,30 @@ def test_the_outcome_of_a_run_is_that_of_its_exit_code(
     assert worker._judge("mine/now-1", tmp_path, judge) == Judging(
         came, why, "1 lost", "fencepost replay", acted=7, broken=("order",)
     )
+
+
+INTERRUPTED = """
+import os, signal, sys
+from contextlib import contextmanager
+from pathlib import Path
+from harness.experiments import worker
+
+@contextmanager
+def judging(results):
+    try:
+        yield
+    finally:
+        os.kill(os.getpid(), signal.SIGINT)
+        (results / "closed").touch()
+
+worker.judging = judging
+orders, end = os.pipe()
+os.close(end)
+worker.main("judge", Path(sys.argv[1]), orders, os.pipe()[1])
+"""
+
+
+def test_a_second_interrupt_does_not_cut_the_shutdown_short(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    subprocess.run([sys.executable, "-c", INTERRUPTED, tmp_path], env=environment, capture_output=True)
+    assert (tmp_path / "closed").exists()

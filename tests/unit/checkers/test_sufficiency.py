@@ -186,4 +186,6 @@ def test_a_fault_of_a_link_that_is_not_seen_to_have_met_anything_is_named(one, s
 def test_a_cut_that_closed_no_connection_is_a_note_and_does_not_count():
     judgement = evidence(acked(0), good_ending(0), faults=(link_fault("cut", closed=0),))
     assert judgement.verdict is Verdict.VALID and judgement.seen["idle_faults"] == 0
-    assert [note.split(";")[0] for note in judgement.notes] == ["fault 3 (cut writer-b1) closed no connection"]
+    assert [note.split(";")[0] for note in judgement.notes] == [
+        "fault 3 (cut writer-b1) closed no connection"
+    ]
