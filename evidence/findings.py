@@ -13,8 +13,7 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING
 
-from evidence.folder import RunFolder, read_json
-from protocol.errors import EvidenceError
+from evidence.folder import RunFolder, damaged, read_json
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -91,7 +90,7 @@ def read_verdict(folder: RunFolder) -> RunVerdict:
     try:
         return _verdicts().validate_python(read_json(folder.verdict_json))
     except ValueError as error:
-        raise EvidenceError(f"{folder.verdict_json} is damaged: {error}") from error
+        raise damaged(folder.verdict_json, f"{error}") from error
 
 
 @cache

@@ -27,6 +27,10 @@ DEFAULT_BACKEND = "local"
 """What ran the servers of a run whose ``run.json`` names no backend."""
 FORMAT = 1
 _RUN_NAME = re.compile(r"\d{8}T\d{6}Z(\.\d+)?-\d+")
+_REPLACED_BY = {
+    "run.json": "the mode cannot be judged without it: take it from a bundle, or remove the folder",
+    "verdict.json": "`fencepost check` writes it again",
+}
 _RAW = ("operations", "faults", "servers", "ledgers", "steps")
 
 
@@ -259,6 +263,11 @@ def write_text(path: Path, text: str) -> None:
         raise _unwritable(path, error) from error
 
 
+def damaged(path: Path, why: str) -> EvidenceError:
+    """The error for a damaged JSON file of a run or a campaign, with what replaces it."""
+    return EvidenceError(f"{path} is damaged: {why}", remedy=_REPLACED_BY.get(path.name, ""))
+
+
 class _Object(dict[str, Any]):
     """The object in a JSON file; a key that is read and missing is damage, ``EvidenceError``."""
 
@@ -267,7 +276,7 @@ class _Object(dict[str, Any]):
         self._path = path
 
     def __missing__(self, key: str) -> NoReturn:
-        raise EvidenceError(f"{self._path} is damaged: it has no `{key}`")
+        raise damaged(self._path, f"it has no `{key}`")
 
 
 def read_json(path: Path) -> Any:
@@ -280,9 +289,9 @@ def read_json(path: Path) -> Any:
     except OSError as error:
         raise EvidenceError(f"cannot read {path}: {error.strerror}") from error
     except ValueError as error:
-        raise EvidenceError(f"{path} is damaged: {error}") from error
+        raise damaged(path, f"{error}") from error
     if not isinstance(tree, dict):
-        raise EvidenceError(f"{path} is damaged: it holds a {type(tree).__name__}, not an object")
+        raise damaged(path, f"it holds a {type(tree).__name__}, not an object")
     return _Object(path, tree)
 
 

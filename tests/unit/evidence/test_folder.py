@@ -83,8 +83,9 @@ def test_run_json_reads_back_and_another_format_is_refused(tmp_path: Path) -> No
     with pytest.raises(EvidenceError, match="format 99"):
         folder.run()
     folder.run_json.write_text('{"format"')
-    with pytest.raises(EvidenceError, match="damaged"):
+    with pytest.raises(EvidenceError, match="damaged") as raised:
         folder.run()
+    assert "bundle" in raised.value.remedy
 
 
 def test_a_key_that_a_damaged_file_lacks_is_named_with_the_file(tmp_path: Path) -> None:
