@@ -118,10 +118,11 @@ def _changes(kind: str) -> Iterator[tuple[str, str]]:
 
 def _versions(_: Path) -> Iterator[str]:
     from cluster.releases.artifacts import locked_versions
-    from cluster.releases.versions import DEFAULT_VERSION
+    from cluster.releases.versions import DEFAULT_VERSION, PUBLISHED
 
-    for version in locked_versions():
-        yield f"{version}{'  (default)' if version == DEFAULT_VERSION else ''}"
+    notes = dict.fromkeys(locked_versions(), "") | {DEFAULT_VERSION: "  (default)"}
+    for version in PUBLISHED:
+        yield version + notes.get(version, "  (checksums are taken at its first use)")
 
 
 def _runs(results: Path) -> Iterator[str]:
