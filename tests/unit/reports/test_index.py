@@ -45,6 +45,12 @@ def test_an_unjudged_run_says_so(tmp_path: Path) -> None:
     assert (run.modes[0].verdict, run.modes[0].met) == ("not judged", None)
 
 
+def test_an_expected_anomaly_is_said_to_be_one(tmp_path: Path) -> None:
+    stored_run(tmp_path)
+    text = write_index(tmp_path).read_text()
+    assert text.count('<span class="muted"> as expected</span>') == 1  # of unprotected; protected is valid
+
+
 def test_what_runs_share_is_kept_once(tmp_path: Path) -> None:
     for seed in range(5):
         stored_run(tmp_path, seed=seed, conf={"flushInterval": str(seed % 2)})
