@@ -208,7 +208,7 @@ def _kept_since(run: RunFacts, kept: Callable[[Boot], bool]) -> Mapping[int, int
     """Life -> the first of its bookie from which on each kept what it had, up to the one before it.
 
     Left out are bookies of which a fault that did not end it may have hindered a flush, those whose disk may
-    have been changed, and those that the plan starts with other settings, such as other directories.
+    have been changed, and bookies that the plan starts with other settings, such as other directories.
     """
     lasting = (fault for fault in injected(run) if not effects_of(fault["kind"]).ends)
     hit = run.changed.union(*(fault["target"].split(",") for fault in lasting))

@@ -8,7 +8,7 @@ A change of the store's content by an injected fault is no move of BookKeeper's:
 follows from it is judged.
 
 The length of a closed ledger is the sum of the bytes of its entries (``LedgerMetadata.getLength``). The
-entries' sizes are those that clients know: of acknowledged adds, and of payloads that prove themselves. A
+entries' sizes are the ones known to clients: of acknowledged adds, and of payloads that prove themselves. A
 recovery may take another length over (docs/findings/recovered-length.md); a writer knows its own.
 """
 

@@ -2,7 +2,7 @@
 
 The observer's links are never faulted, so an isolated server is still seen by it. Each fault is
 confirmed by the proxy's report on the link afterwards. What it met on links to bookies is part of the proof
-of its healing: connections that a cut closed (those that it refused are not counted), bytes that were slowed,
+of its healing: connections that a cut closed (refused ones are not counted), bytes that were slowed,
 messages that were held.
 
 Slowing a link waits until the receiver has read the data in transit, and so does a hold of a link that

@@ -88,7 +88,7 @@ def guarded_bookies(run: Tree) -> frozenset[str]:
 
 
 def changed_bookies(run: Tree) -> frozenset[str]:
-    """Those that the plan starts with other settings."""
+    """The bookies that the plan starts with other settings."""
     return frozenset(target for target, start in _starts(run.get("plan")) if start.get("conf"))
 
 

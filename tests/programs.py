@@ -1,4 +1,4 @@
-"""Programs that a test puts in the place of real ones."""
+"""Programs that a test runs instead of real ones."""
 
 from pathlib import Path
 

@@ -139,7 +139,7 @@ class Health:
     def boot(self, bookie: int) -> Boot | None:
         """The boot of a bookie that lived all the while, or None.
 
-        A boot that exited by itself later may have stopped serving before: its process outlives its server.
+        A boot that exited on its own later may have stopped serving before: its process outlives its server.
         """
         for boot in boots_of(self.run).get(bookie, ()):
             if boot.started_ns < self.began_ns and boot.dying_ns > self.ended_ns and not boot.by_itself:

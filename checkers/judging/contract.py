@@ -273,7 +273,7 @@ class RunFacts(Remembering):
     acknowledged, for bookies without another setting in any boot, unless a boot's own record says
     so (:func:`protocol.modes.least_loss`). ``guarded`` names the bookies that run under BP-46's protection
     (no journaled data, integrity checking on, a release and a storage with that feature), so that limbo is
-    due after an unclean end. ``changed`` names those that the plan starts with other settings.
+    due after an unclean end. ``changed`` names bookies that the plan starts with other settings.
     ``began_ns`` is when the run began; findings count their times from it. ``racks`` maps bookies to their
     failure domains, of which the plan wants ``min_racks`` in every write set; none where it gives none.
     ``chains`` are the logs made of ledgers.

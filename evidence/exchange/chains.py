@@ -222,7 +222,7 @@ class _Making:
             element_names={number: name for name, number in self._numbers.items()},
             split=_LEDGER,
             caller=np.where(source < 0, NOBODY, rows["client"][source]) if len(source) else source,
-            caller_names={NOBODY: "somebody"},
+            caller_names={NOBODY: "an unknown caller"},
         )
 
     def _handles(self, kind: Kind, flag: Flag) -> Mapping[tuple[int, int], Ints]:

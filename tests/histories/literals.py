@@ -175,7 +175,7 @@ on_the_wire(
     [IN_A_HURRY, acked(0, completed_ns=21)],
     lawful=[IN_A_HURRY, acked(0, completed_ns=22)],
 )
-# b1 and b2 had answered, and b4 had been written in the place of b2 by 40; the writer got ok then, or later.
+# b1 and b2 had answered, and b4 had replaced b2 by 40; the writer got ok then, or later.
 MOVED = [created(), metadata(1, 1, fragments={0: ("b1", "b4", "b3")}, earliest_ns=30, latest_ns=40)]
 on_the_wire(
     "lac/acked_by_replaced",

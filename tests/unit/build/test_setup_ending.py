@@ -111,7 +111,7 @@ def test_removal_takes_what_set_up_made_and_nothing_else(
     made = [".venv/a", ".build/a", "client/target/a", "proxy/bin/a", "cache/packages/a", "cache/go-1.2/a"]
     for name in made:
         installed(name)
-    kept = [installed(name) for name in ("results/a", "client/src/a", "cache/somebody/a")]
+    kept = [installed(name) for name in ("results/a", "client/src/a", "cache/other/a")]
     lines = removal.remove()
     assert [line.endswith(": 2 MB") for line in lines] == [True] * 6 + [False]
     assert "Other checkouts" in lines[-1]
