@@ -7,7 +7,7 @@ where a bookie's folders are; a plan names its ledger, index and journal directo
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
@@ -112,10 +112,14 @@ def quorum_keys(quorums: Quorums) -> dict[str, int]:
     return {"ensemble": quorums.ensemble, "write_quorum": quorums.write, "ack_quorum": quorums.ack}
 
 
+DirectoryName = Annotated[str, Field(pattern=f"^{_DIRECTORY.pattern}$")]
+
+
 class Disks(Params):
     """A dedicated file system of ``size_mb`` for each bookie, and optionally another for its journal.
 
     ``commit_s`` is how long an ext4 keeps names and sizes in memory when no process syncs (its default is 5).
+    ``more`` names further directories of the bookies that have a disk each.
     ``settled`` says that all is synced once when the bookies are first ready, so that a power loss
     finds a cluster that was set up some time ago.
     """
@@ -123,6 +127,7 @@ class Disks(Params):
     kind: Literal["ext4", "xfs"] = "ext4"
     size_mb: int = Field(default=256, ge=64, le=65536)
     journal: Literal["shared", "own"] = "shared"
+    more: tuple[DirectoryName, ...] | None = None
     commit_s: int | None = Field(default=None, ge=1, le=3600)
     settled: bool = True
 
@@ -132,12 +137,19 @@ class Disks(Params):
             raise ValueError(f"an xfs needs size_mb of {_LEAST_XFS_MB} or more, not {self.size_mb}")
         if self.kind == "xfs" and self.commit_s is not None:
             raise ValueError("an xfs has no commit_s; only ext4 has")
+        if self.more and self.journal == SHARED:
+            raise ValueError("`more` needs `journal: own`; else one disk has all directories")
+        more = self.more or ()
+        if {JOURNAL, LEDGERS} & set(more):
+            raise ValueError(f"{JOURNAL} and {LEDGERS} have a disk without `more`")
+        if len(set(more)) != len(more):
+            raise ValueError(f"a directory is named twice: {', '.join(more)}")
         return self
 
 
-def disk_names(journal: str) -> tuple[str, ...]:
-    """The names of a bookie's disks, by whether its journal has a separate one."""
-    return ("ledgers", "journal") if journal == OWN else ("data",)
+def disk_names(journal: str, more: Iterable[str]) -> tuple[str, ...]:
+    """The names of a bookie's disks, by whether its journal has a separate one; ``more`` are further ones."""
+    return (LEDGERS, JOURNAL, *more) if journal == OWN else ("data",)
 
 
 def _assert_rack(value: str) -> None:

@@ -20,7 +20,7 @@ from cluster.processes.site import JavaProgram, Site
 from cluster.servers.answers import answer, listening
 from cluster.servers.disks import Disk, disks_of
 from cluster.servers.holdings import DiskRecord
-from plans.cluster import JOURNAL, LEDGERS, index_directories, journal_directories, ledger_directories
+from plans.cluster import LEDGERS, index_directories, journal_directories, ledger_directories
 from protocol.addresses import bookie_number
 from protocol.errors import ServerError
 from protocol.modes import JOURNALING
@@ -111,11 +111,11 @@ class Bookie(Store):
         for disk in self._disks.values():
             if not disk.mounted:
                 raise ServerError(f"{self.name} cannot start: its disk {disk.name} is not mounted")
-        more = [name for name in self.places() if name not in (JOURNAL, LEDGERS)]
+        more = [name for name in self.places() if name not in self._disks]
         if more and LEDGERS in self._disks:
             raise ServerError(
                 f"{self.name} cannot start: its directory {more[0]} would be on none of its disks",
-                remedy="give journal and ledgers one disk (`journal: shared`)",
+                remedy=f"give it a disk (`more: [{more[0]}]`), or all of them one (`journal: shared`)",
             )
 
     def _settle_registration(self) -> None:

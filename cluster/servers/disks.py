@@ -235,7 +235,8 @@ def mount_points(folder: Path, spec: Disks) -> dict[str, Path]:
     """Where the bookie whose own folder this is has its disks, by name."""
     data = folder / "data"
     # Side by side, for none can be unmounted below which another is mounted.
-    return {name: data if spec.journal == SHARED else data / name for name in disk_names(spec.journal)}
+    names = disk_names(spec.journal, spec.more or ())
+    return {name: data if spec.journal == SHARED else data / name for name in names}
 
 
 def disks_of(folder: Path, spec: Disks | None, keeper: Keeper) -> dict[str, Disk]:

@@ -250,7 +250,9 @@ GivenFault = Annotated[str, AfterValidator(_given), _schema("the name that a fau
 NewFault = Annotated[str, AfterValidator(_new_given), _schema("a name for this fault, once in a plan")]
 ModeName = Annotated[str, AfterValidator(_mode), _schema("the name of a mode")]
 AnyMode = Annotated[str, one_of("mode", MODES), _schema("a mode of Fencepost's, whatever a plan has")]
-DiskName = Annotated[str, AfterValidator(_disk), _schema("a disk of a bookie: all, data, ledgers, journal")]
+DiskName = Annotated[
+    str, AfterValidator(_disk), _schema("a disk of a bookie: all, data, ledgers, journal, one of `more`")
+]
 TargetName = Annotated[str, AfterValidator(_target), _schema("a server, or a link as source-destination")]
 
 

@@ -79,7 +79,10 @@ def _number(count: object, most: int) -> int:
 def _disks(value: object) -> tuple[str, ...] | None:
     if value is None:
         return ()
-    return disk_names(value.get("journal", SHARED)) if isinstance(value, dict) else None
+    if not isinstance(value, dict):
+        return None
+    more = value.get("more", ())
+    return disk_names(value.get("journal", SHARED), _texts(more) if isinstance(more, list) else ())
 
 
 def _texts(values: Iterable[object]) -> tuple[str, ...]:

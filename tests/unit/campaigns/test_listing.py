@@ -134,6 +134,8 @@ def test_runs_with_a_known_defect_are_left_out_or_are_the_only_ones(load: Load) 
         ("fencing/fence-collected", "unprotected"),
         ("fencing/fence-collected", "protected"),
         ("fencing/fence-collected", "journal"),
+        ("fencing/index-moved", "journal"),
+        ("fencing/index-moved", "unprotected"),
         ("fencing/unsynced-header", "journal"),
     }
     assert runs("without") == runs("also") - runs("only")

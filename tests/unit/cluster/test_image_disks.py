@@ -63,6 +63,12 @@ def test_only_the_keeper_and_its_children_see_the_mounts(keeper: Keeper, tmp_pat
     assert sorted(path.name for path in (tmp_path / "disks").iterdir()) == ["journal.img", "ledgers.img"]
 
 
+def test_further_directories_have_a_disk_each(keeper: Keeper, tmp_path: Path) -> None:
+    disks = make(keeper, tmp_path, journal="own", more=["more", "index"])
+    assert list(disks) == ["ledgers", "journal", "more", "index"]
+    assert mounts_on(tmp_path, keeper.pid) == [f"{tmp_path}/data/{name}" for name in disks]
+
+
 @pytest.mark.parametrize("kind", ["ext4", "xfs"])
 def test_a_power_loss_takes_what_was_not_synced(keeper: Keeper, tmp_path: Path, kind: str) -> None:
     if reason := unavailable_reason(kind):

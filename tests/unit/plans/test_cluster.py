@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from plans.cluster import ClusterSpec, index_directories, journal_directories, ledger_directories
+from plans.cluster import ClusterSpec, Disks, index_directories, journal_directories, ledger_directories
 from plans.grammar.steps import Start
 from plans.versions import overlap, parts, within
 
@@ -49,6 +49,22 @@ def test_directories_keep_the_order_in_which_they_are_named() -> None:
 def test_paths_and_repeats_are_refused(key: str, text: str, told: str) -> None:
     with pytest.raises(ValueError, match=told):
         Start(target="b1", conf={key: text})
+
+
+@pytest.mark.parametrize(
+    ("disks", "told"),
+    [
+        ({"more": ["more"]}, "`more` needs `journal: own`"),
+        ({"journal": "own", "more": ["ledgers"]}, "have a disk without `more`"),
+        ({"journal": "own", "more": ["/mnt/one"]}, "match pattern"),
+        ({"journal": "own", "more": ["more", "more"]}, "named twice"),
+    ],
+)
+def test_directories_that_have_a_disk_already_or_are_paths_are_refused(
+    disks: dict[str, object], told: str
+) -> None:
+    with pytest.raises(ValidationError, match=told):
+        Disks.model_validate(disks)
 
 
 def test_each_bookie_stands_in_a_rack() -> None:
