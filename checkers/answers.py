@@ -5,7 +5,8 @@ boot, whatever became of them on their way. A denial lasts from when its request
 until the proxy had it. An acknowledgement had been given when the proxy had it.
 
 A clean shutdown flushes everything, so the boots after it have what a bookie acknowledged, where nothing else
-happened to the bookie or its disk. So have the boots after a crash or a loss of power what the journal kept.
+happened to the bookie or its disk. So have the boots after a crash or a loss of power what the journal kept:
+adds, but deferred ones only if the bookie had acknowledged them before it was asked to force their ledger.
 
 A bookie may forget a ledger whose metadata is gone, and a closed ledger that names the bookie no more
 (``ScanAndCompareGarbageCollector``); a delete that was invoked releases its ledger. After an unclean end a
@@ -32,7 +33,7 @@ from checkers.facts.disks import altered, on_disks
 from checkers.facts.ledgers import RELEASED, histories
 from checkers.facts.parts import entries_of, flagged
 from checkers.facts.versions import in_force
-from checkers.facts.wire import ADDS, denies, lives, proven_answers_about_entries
+from checkers.facts.wire import ADDS, denies, lives, proven_answers, proven_answers_about_entries
 from checkers.facts.wording import entries_text
 from checkers.judging.contract import Batch, Checker, Columns, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.judging.found import Found, Row, first_rows, kept
@@ -78,6 +79,15 @@ SERVED = LedgerFact("served", "frames", _serving, key=("ledger", "life"))
 """Which lives of bookies acknowledged or denied an entry of each ledger."""
 
 
+def _forces(batch: Batch) -> Columns:
+    forces = proven_answers(batch.frames, Message.FORCE).of(status=Status.EOK)
+    return {"ledger": forces["ledger"], "life": lives(forces), "asked_ns": forces["asked_ns"]}
+
+
+FORCED = LedgerFact("forced", "frames", _forces, key=("ledger", "life"), values={"asked_ns": "max"})
+"""The ledgers that each life of a bookie confirmed as synced, and when it was last asked to."""
+
+
 class Answers(Checker):
     """Finds boots that deny what they acknowledged or what their disk held, or deny where limbo was due."""
 
@@ -85,7 +95,7 @@ class Answers(Checker):
     tables = ("frames", "ledgers", "operations", "holdings")
     kinds = (_OWN, _FLUSHED, _DURABLE, _HELD, _LIMBO)
     figures = ("acknowledged", "read", "denied")
-    facts = (SERVED, RELEASED)
+    facts = (SERVED, FORCED, RELEASED)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """The denials that no bookie may give; neighbouring entries that one life denied are one row."""
@@ -155,7 +165,7 @@ def _wrong(denied: pa.Table, batch: Batch, facts: LedgerFacts, run: RunFacts) ->
     flushed = _flushed(denied, batch.frames.once(_acks), run.once(_flushed_since))
     durable = _flushed(denied, batch.frames.once(_acks), run.once(_durable_since))
     durable = _others(_others(durable, held), flushed)
-    durable = durable.filter(pa.array(~_deferred(batch).has(*(np.asarray(durable[name]) for name in _ENTRY))))
+    durable = durable.filter(_synced(durable, batch, facts))
     yield _rows(_OWN, _in_time(own, known, "until_ns"), "added", "acked_ns")
     yield _rows(_FLUSHED, _in_time(flushed, known, "until_ns"), "added", "acked_ns", "acked_by")
     yield _rows(_DURABLE, _in_time(durable, known, "until_ns"), "added", "acked_ns", "acked_by")
@@ -188,10 +198,16 @@ def _others(denied: pa.Table, known: pa.Table) -> pa.Table:
     return denied.join(known.select(keys), keys, join_type="left anti", use_threads=False)
 
 
-def _deferred(batch: Batch) -> Spans:
-    """The entries whose adds may be acknowledged before they are journaled."""
+def _synced(denied: pa.Table, batch: Batch, facts: LedgerFacts) -> pa.Array:
+    """Whether each acknowledged entry was synced: not deferred, or forced on the bookie afterwards."""
     adds = batch.operations.of(kind=Kind.ADD)
-    return entries_of(adds.where(flagged(adds, Flag.DEFERRED_SYNC)))
+    late = entries_of(adds.where(flagged(adds, Flag.DEFERRED_SYNC))).has(
+        *(ints(denied[name]) for name in _ENTRY)
+    )
+    forced = {(ledger, life): asked_ns for ledger, life, asked_ns in facts.of(FORCED)}
+    takers = zip(denied["ledger"].to_pylist(), denied["acked_by"].to_pylist(), strict=True)
+    forced_ns = ints([forced.get(one, -1) for one in takers])
+    return pa.array(~late | (ints(denied["acked_ns"]) < forced_ns))
 
 
 def _flushed_since(run: RunFacts) -> Mapping[int, int]:

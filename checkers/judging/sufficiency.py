@@ -1,8 +1,8 @@
 """Evidence: whether this run can prove anything at all.
 
-A run whose evidence was not closed, whose steps were left out, whose faults were not confirmed, in which
-nothing was acknowledged or nothing was read afterwards is never ``valid``, however clean the rest looks.
-It finds no anomaly: its verdict is ``valid`` or ``unknown``.
+A run whose evidence was not closed, whose steps were left out, whose faults were not confirmed or met
+nothing at all, in which nothing was acknowledged or nothing was read afterwards is never ``valid``, however
+clean the rest looks. It finds no anomaly: its verdict is ``valid`` or ``unknown``.
 """
 
 from __future__ import annotations
@@ -66,17 +66,20 @@ class Sufficiency(Checker):
         seen = {
             **{name: found.count(name) for name in names},
             "census_passes": len(np.unique(facts.columns(ANSWERED)["pass_number"])),
-            "faults": sum(fault["kind"] != UNPLANNED for fault in run.faults),
+            "faults": len(_planned(run)),
             "unplanned": sum(fault["kind"] == UNPLANNED for fault in run.faults),
             "idle_faults": len(idle),
         }
         lacking = [*run.shortcomings(run.recorded()), *_too_little(seen, facts, run), *_faults(run)]
+        if idle and len(idle) == sum(fault["injected_ns"] != NEVER for fault in _planned(run)):
+            lacking.append("no fault of the run is seen to have met anything")
         return Judgement(
             property=self.name,
             verdict=Verdict.UNKNOWN if lacking else Verdict.VALID,
             needed=(
                 "evidence closed and undamaged, all steps of the plan, an acknowledged add, a census, "
-                "final reads, every fault confirmed and healed, the proxy and the observer alive to the end"
+                "final reads, every fault confirmed and healed, one of them not idle, "
+                "the proxy and the observer alive to the end"
             ),
             seen=seen,
             notes=(*lacking, *idle, *_silent_cuts(run), *_unplanned(run)),
@@ -97,6 +100,10 @@ def _too_little(seen: Mapping[str, int], facts: LedgerFacts, run: RunFacts) -> I
         yield "no bookie answered a census after the first ledger was opened at the end"
     if not seen["final_opens"]:
         yield "no ledger was opened and read at the end"
+
+
+def _planned(run: RunFacts) -> list[FaultRow]:
+    return [fault for fault in run.faults if fault["kind"] != UNPLANNED]
 
 
 def _faults(run: RunFacts) -> Iterator[str]:

@@ -40,6 +40,10 @@ def write_back(entry: int) -> What:
     return Message.RECOVERY_ADD, entry
 
 
+def force() -> What:
+    return Message.FORCE, -1
+
+
 def frame(source: str, bookie: str, what: What, **columns: Any) -> Fact:
     plain = {"flags": 0, "seq": 0, "txn": -1, "received_ns": 5, "forwarded_ns": 5, **columns}
     return of_kind(what[0], source=SOURCES[source], bookie=BOOKIES[bookie], **{"entry": what[1], **plain})

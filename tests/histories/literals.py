@@ -14,7 +14,7 @@ from typing import Any
 from checkers.judging.contract import RunFacts
 from evidence.codes import Direction, Flag, Holding, Kind, Message, Outcome, Proof, Status
 from protocol.faults import Loses
-from tests.histories.asking import ENOENTRY, add, fencing, plain_read, recovery, write_back
+from tests.histories.asking import ENOENTRY, add, fencing, force, plain_read, recovery, write_back
 from tests.histories.asking import answered as answer
 from tests.histories.asking import recovered as recovered_ledger
 from tests.histories.lives import boot, copied, fault, fenced, on_disk, server, took
@@ -27,6 +27,7 @@ from tests.histories.story import (
     answered,
     closed,
     created,
+    deferred,
     delivered,
     facts,
     found,
@@ -264,10 +265,10 @@ on_the_wire(
 )
 on_the_wire(
     "answers/denied_durable",
-    [ACK, LATE],
+    [deferred(3), ACK, answer("writer", "b1", force(), at=20), LATE],
     servers=(*boot(1, killed=50), *boot(1, 2, began=90)),
     least_loss={"b1": Loses.STORED},
-    lawful=[answer("writer", "b1", add(4), at=10), LATE],
+    lawful=[deferred(3), ACK, answer("writer", "b2", force(), at=20), LATE],
 )
 DIED = (*boot(1, killed=50), copied(1, at=60), *boot(1, 2, began=90))
 KILL = fault(1, "kill", "b1", planned_ns=45, injected_ns=70, confirmed_ns=71, healed_ns=95)

@@ -19,6 +19,8 @@ def evidence(history: list[Any], run: Any) -> tuple[frozenset[Any], str]:
     enough = any(row["kind"] == Kind.ADD for row in done) and opens and answers and max(answers) >= min(opens)
     spoiled = [what for what in run.damage if what.split(":")[0].split("/")[0] not in OF_THE_WIRE_OR_DISKS]
     whole = run.complete and not spoiled and not any(_doubtful(fault) for fault in run.faults)
+    injected = [one for one in run.faults if one["kind"] != "unplanned" and one["injected_ns"] != NEVER]
+    whole = whole and (not injected or not all(_met_nothing(fault) for fault in injected))
     return frozenset(), "valid" if enough and whole else "unknown"
 
 
@@ -32,3 +34,10 @@ def _doubtful(fault: Any) -> bool:
     return (fault["confirmed_ns"] == NEVER and not may_idle) or (
         fault["confirmed_ns"] != NEVER and fault["healed_ns"] == NEVER
     )
+
+
+def _met_nothing(fault: Any) -> bool:
+    """Whether the proof of its healing counts something, and nothing was met."""
+    healed = json.loads(fault["proof"] or "{}").get("healed") or {}
+    counts = ("passed_bytes", "noticed", *(("acted",) if "links" in healed else ()))
+    return any(healed.get(name) == 0 for name in counts)

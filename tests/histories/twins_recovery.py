@@ -370,10 +370,17 @@ def only_stopped(numbers: range, row: Row, run: RunFacts, *, durable: bool = Fal
     return clean and not harmed and name not in run.changed
 
 
-def deferred_add(history: list[Fact], row: Row) -> bool:
-    """Whether an add of the entry may have been acknowledged before it was journaled."""
+def synced(history: list[Fact], ack: Row) -> bool:
+    """Whether what a bookie acknowledged so was synced then, or by a force that it confirmed."""
     adds = (one for one in operations(history, Kind.ADD) if one["flags"] & Flag.DEFERRED_SYNC)
-    return (row["ledger"], row["entry"]) in {(one["ledger"], one["entry"]) for one in adds}
+    deferred = (ack["ledger"], ack["entry"]) in {(one["ledger"], one["entry"]) for one in adds}
+    return not deferred or any(
+        row["kind"] == Message.FORCE
+        and row["status"] == Status.EOK
+        and all(row[name] == ack[name] for name in ("ledger", "bookie", "boot"))
+        and ack["received_ns"] < row["asked_ns"]
+        for row in proven(history)
+    )
 
 
 def answered(history: list[Fact], run: RunFacts, held: set[tuple[int, ...]]) -> Things:
@@ -391,7 +398,7 @@ def answered(history: list[Fact], run: RunFacts, held: set[tuple[int, ...]]) -> 
             since = range(ack["boot"], row["boot"]) if mine else range(0)
             if since and only_stopped(since, row, run):
                 found.add(("denied_flushed", *where))
-            elif since and not deferred_add(history, row) and only_stopped(since, row, run, durable=True):
+            elif since and synced(history, ack) and only_stopped(since, row, run, durable=True):
                 found.add(("denied_durable", *where))
         if owed_limbo(history, row, run):
             found.add(("limbo_not_shown", *where))

@@ -252,6 +252,17 @@ def a_later_boot_denies_what_a_bookie_took(case, dice):
     return history, signs, replace(case.run, servers=tuple(row for life in lives for row in life))
 
 
+def synced(case, entry, bookies):
+    """Whether these bookies confirmed a force that was passed on after their EOK to an add of the entry."""
+    given = [
+        row for row in case.rows("frames") if row["way"] == Direction.ANSWER and row["bookie"] in bookies
+    ]
+    given = [row for row in given if row["status"] == Status.EOK]
+    forces = [row["asked_ns"] for row in given if row["kind"] == Message.FORCE]
+    adds = [row for row in given if row["kind"] in (Message.ADD, Message.RECOVERY_ADD)]
+    return any(row["received_ns"] < max(forces, default=-1) for row in adds if row["entry"] == entry)
+
+
 @operator("a crash takes nothing that the bookie had acknowledged", of=lawful, only=("answers",))
 def a_boot_after_crashes_denies_what_a_bookie_took(case, dice):
     """A boot after crashes denies an entry that an earlier one had taken, and had journaled or not."""
@@ -260,10 +271,11 @@ def a_boot_after_crashes_denies_what_a_bookie_took(case, dice):
     ended = (boot(bookie, number, killed=1) for bookie in range(1, 10) for number in range(1, 5))
     lives = (*ended, *(boot(bookie, 9) for bookie in range(1, 10)))
     late = {row["entry"] for row in case.operations(Kind.ADD) if row["flags"] & Flag.DEFERRED_SYNC}
+    by = {row["bookie"] for table, row in history if table == "frames" and row["boot"] == 9}
     signs = {
         sign._replace(name="answers/denied_durable")
         for sign in broken
-        if loss > Loses.MEMORY and sign.first not in late
+        if loss > Loses.MEMORY and (sign.first not in late or synced(case, sign.first, by))
     }
     journaled = {"least_loss": dict.fromkeys(case.run.bookies, loss)}
     return (

@@ -13,6 +13,7 @@ from tests.histories.asking import (
     add,
     answered,
     asked,
+    force,
     plain_read,
     read,
     swallowed,
@@ -76,8 +77,13 @@ def test_another_boot_may_have_lost_it():
 FLUSHED = [("denied_flushed", 3, 3)]
 
 
-def restarted(*ends, **run):
-    """What is found where b1 took entry 3 in its first boot and denies it in its last; how others ended."""
+def restarted(*story, **run):
+    """What is found where b1 took entry 3 in its first boot and denies it in its last.
+
+    ``story`` says how its boots ended, and what else there is.
+    """
+    ends = [one for one in story if isinstance(one, dict)]
+    others = [one for one in story if not isinstance(one, dict)]
     events = [server(1, number, "started", 10 * number, 10 * number) for number in range(1, len(ends) + 2)]
     events += [
         server(1, number, "exit", 10 * number + 5, 10 * number + 5, **how)
@@ -85,7 +91,7 @@ def restarted(*ends, **run):
     ]
     last = 10 * len(ends) + 12
     ack, late = answered("writer", "b1", add(3), at=12), denied(boot=len(ends) + 1, at=last)
-    return found(ack, late, servers=tuple(events), **run)
+    return found(ack, late, *others, servers=tuple(events), **run)
 
 
 CLEAN, CRASHED = {"code": 143, "signal": None}, {"code": None, "signal": 9}
@@ -119,6 +125,18 @@ def test_what_the_disk_held_is_denied_once_and_a_deferred_add_may_be_lost():
     assert found(ACK, denied(boot=2), **run) == DURABLE
     assert found(ACK, denied(boot=2), on_disk(1, 0, 9), **run) == [("denied_held", 3, 3)]
     assert not found(ACK, denied(boot=2), deferred(3), **run)
+
+
+def test_what_a_bookie_confirmed_to_be_synced_outlives_its_crash_although_the_add_was_deferred():
+    def forced(who="b1", status=Status.EOK, **columns):
+        return restarted(CRASHED, deferred(3), answered("writer", who, force(), status, **columns), **SYNCED)
+
+    assert forced(at=14) == DURABLE
+    assert not forced(at=14, asked_ns=12)
+    assert not forced(at=14, boot=2)
+    assert not forced(at=14, ledger=2)
+    assert not forced(at=14, status=EIO)
+    assert not forced("b2", at=14)
 
 
 def test_an_end_that_was_not_recorded_may_have_been_a_crash():

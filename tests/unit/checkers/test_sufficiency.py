@@ -178,7 +178,7 @@ def link_fault(kind, **met):
     ],
 )
 def test_a_fault_of_a_link_that_is_not_seen_to_have_met_anything_is_named(one, said):
-    judgement = evidence(acked(0), good_ending(0), faults=(one,))
+    judgement = evidence(acked(0), good_ending(0), faults=(one, fault(4, kind="kill")))
     assert judgement.verdict is Verdict.VALID and judgement.seen["idle_faults"] == len(said)
     assert [re.split("[,:]", note)[0] for note in judgement.notes] == said
 
@@ -189,3 +189,13 @@ def test_a_cut_that_closed_no_connection_is_a_note_and_does_not_count():
     assert [note.split(";")[0] for note in judgement.notes] == [
         "fault 3 (cut writer-b1) closed no connection"
     ]
+
+
+def test_a_run_whose_faults_all_met_nothing_proves_nothing_about_them():
+    idle, other = link_fault("hold", acted=0), fault(4, kind="slow", proof='{"healed": {"passed_bytes": 0}}')
+    judgement = evidence(acked(0), good_ending(0), faults=(idle, other))
+    assert judgement.verdict is Verdict.UNKNOWN
+    assert judgement.notes[0] == "no fault of the run is seen to have met anything"
+    never = fault(5, kind="kill", injected_ns=NEVER, confirmed_ns=NEVER, healed_ns=NEVER)
+    assert evidence(acked(0), good_ending(0), faults=(idle, never)).verdict is Verdict.UNKNOWN
+    assert evidence(acked(0), good_ending(0), faults=(idle, fault(4, kind="kill"))).verdict is Verdict.VALID
