@@ -21,7 +21,7 @@ from harness.campaigns.reporting import (
     page,
     write_junit,
 )
-from harness.experiments.experiment import Experiment, Outcome, Status
+from harness.experiments.experiment import Experiment, Outcome, Status, judged_otherwise
 from harness.experiments.store import begin, carry_out, nights, prune, unfinished
 from harness.narrator import Narrator
 from plans.campaign import Campaign
@@ -61,6 +61,10 @@ def run_campaign(campaign: Campaign, options: Options) -> int:
     done = len(units) - len(waiting)
     narrator.line(f"campaign {campaign.name}: {counted(len(units), 'run')}, {done} done already")
     narrator.line(f"  folder {store.path}")
+    if others := judged_otherwise(store.outcomes):
+        narrator.line(
+            f"  {counted(others, 'run')} judged by another version of the checkers; --new repeats them"
+        )
     total_s = options.total_s if options.total_s is not None else campaign.limits.total_s
 
     def begins(one: Experiment) -> None:

@@ -15,7 +15,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from harness.campaigns.matrix import Measured, heat_map
 from harness.campaigns.matrix import table as matrix_table
-from harness.experiments.experiment import Experiment, Outcome, Status, counts
+from harness.experiments.experiment import Experiment, Outcome, Status, counts, judged_otherwise
 from harness.experiments.store import RUNS
 from plans.campaign import Campaign
 from protocol.exit_codes import ExitCode
@@ -135,7 +135,9 @@ class Conclusion:
         """Number of runs by outcome, and of runs that were not started."""
         parts = [f"{number} {came}" for came, number in counts(self.outcomes).items()]
         unfinished = f"; {counted(self.left, 'run')} not started in time" if self.left else ""
-        return f"{counted(len(self.outcomes), 'run')}: {', '.join(parts) or 'none'}{unfinished}."
+        others = judged_otherwise(self.outcomes)
+        older = f" {counted(others, 'run')} judged by another version of the checkers." if others else ""
+        return f"{counted(len(self.outcomes), 'run')}: {', '.join(parts) or 'none'}{unfinished}.{older}"
 
     @property
     def load(self) -> list[str]:

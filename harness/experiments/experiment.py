@@ -14,6 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from evidence.collected import code_stamp
 from harness.request import RunRequest
 from plans.models import Plan, plan_tree
 
@@ -116,7 +117,8 @@ class Outcome:
     defects acted. ``error`` names the class of the error that ended the run early, or its judging. ``cpu_s``
     is the processor time of the last run, of the worker that recorded it and of its servers and clients;
     ``cpu_pressure`` the share of its time in which a process of the machine waited for a core. Both are None
-    where they are not known.
+    where they are not known. ``judged_by`` is a sum of the code that judges (``code_stamp``), empty in
+    outcomes that were stored before there was one.
     """
 
     key: str
@@ -136,11 +138,18 @@ class Outcome:
     error: str = ""
     cpu_s: float | None = None
     cpu_pressure: float | None = None
+    judged_by: str = ""
 
 
 def outcome_of(unit: Experiment, came: Status, **told: Any) -> Outcome:
     """An outcome of a unit."""
-    return Outcome(unit.key, str(unit), unit.scenario, unit.mode, unit.release, unit.number, came, **told)
+    what = unit.key, str(unit), unit.scenario, unit.mode, unit.release, unit.number, came
+    return Outcome(*what, judged_by=code_stamp(), **told)
+
+
+def judged_otherwise(outcomes: Sequence[Outcome]) -> int:
+    """How many were judged by other code than this, which may have let pass what this one does not."""
+    return sum(one.judged_by != code_stamp() for one in outcomes)
 
 
 def counts(outcomes: Sequence[Outcome]) -> dict[Status, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,3 +75,16 @@ def test_a_campaign_that_runs_elsewhere_is_left_alone(
 def test_a_defect_that_no_run_can_have_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no run of gate is on a release that has fence-ignored"):
         measure([], DEFECT, tmp_path, about="gate", run_s=1, parallel=1, total_s=None)
+
+
+def test_a_resumed_campaign_names_the_runs_that_other_checkers_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(campaign, "carry_out", lambda *_, **__: (one for one in ()))
+    store = begin(tmp_path / "campaigns" / "gate", "gate", UNITS)
+    ours, theirs = (outcome_of(unit, Status.AS_EXPECTED) for unit in UNITS[:2])
+    store.add(ours)
+    store.add(replace(theirs, judged_by="of an earlier version"))
+    run_gate(tmp_path)
+    summary = (store.path / campaign.SUMMARY).read_text(encoding="utf-8")
+    assert "1 run judged by another version of the checkers." in summary
