@@ -217,6 +217,7 @@ class StepLine(TypedDict, total=False):
     began_ns: int
     ended_ns: int
     params: Mapping[str, object]
+    path: Sequence[int]
 
 
 class CopyTree(TypedDict):

@@ -28,6 +28,7 @@ from evidence.collect.crosscheck import (
     histories_cut,
     histories_missing,
     starts_missing,
+    steps_missing,
 )
 from evidence.collect.faults import collect_faults
 from evidence.collect.frames import Lives, WireNames
@@ -214,6 +215,7 @@ class _Raw:
             damage += ends_unexplained(servers, faults, steps.records)
         if self.end and not self.end.get("left_out"):
             damage += faults_missing(self.run["plan"], faults)
+            damage += steps_missing(self.run["plan"], steps.records)
         return damage
 
 

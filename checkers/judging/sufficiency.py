@@ -71,7 +71,8 @@ class Sufficiency(Checker):
             "idle_faults": len(idle),
         }
         lacking = [*run.shortcomings(run.recorded()), *_too_little(seen, facts, run), *_faults(run)]
-        if idle and len(idle) == sum(fault["injected_ns"] != NEVER for fault in _planned(run)):
+        done = [fault for fault in _planned(run) if fault["injected_ns"] != NEVER]
+        if idle and len(idle) == len(done) and not any(_healed(fault).get("killed") for fault in done):
             lacking.append("no fault of the run is seen to have met anything")
         return Judgement(
             property=self.name,

@@ -1,9 +1,10 @@
 """Consistency of the record: what one part of it says must be in another.
 
-Each fault step of the plan has its fault, each boot of a bookie its start, each unclean end of a process is
-caused by a fault or an unplanned death, each boot of a client that answered has a history, and that of a
-client that exited with 0 is whole: no half of a slot is torn, and it holds no fewer slots than the client
-reported. Returns only sentences on damage. The other modules of this package check single files and tables.
+Each step of the plan is recorded, each fault step has its fault, each boot of a bookie its start, each
+unclean end of a process is caused by a fault or an unplanned death, each boot of a client that answered has
+a history, and that of a client that exited with 0 is whole: no half of a slot is torn, and it holds no
+fewer slots than the client reported. Returns only sentences on damage. The other modules of this package
+check single files and tables.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from evidence.schemas import FaultRow, ServerRow
 from evidence.shapes import EventDetail, PlanStep, PlanTree, StepLine
 from protocol.addresses import ADMIN, OBSERVER, ZOOKEEPER
 from protocol.faults import EFFECTS, UNPLANNED, effects_of, unclean
+from protocol.wording import counted
 
 
 def faults_missing(plan: PlanTree, faults: Iterable[FaultRow]) -> Iterator[str]:
@@ -38,6 +40,18 @@ def _injected(steps: Iterable[PlanStep]) -> Iterator[str]:
         yield from (name for name in step if name in EFFECTS)
         if "roll" in step:
             yield from [step["roll"].get("how", "stop")] * len(step["roll"]["targets"])
+
+
+def steps_missing(plan: PlanTree, steps: Iterable[StepLine]) -> Iterator[str]:
+    """Fewer recorded steps than the plan has, all of which were run."""
+    due = _number(plan.get("steps") or ()) * int(plan.get("rounds") or 1)
+    done = sum("path" in line for line in steps)
+    if done < due:
+        yield f"record: the plan has {counted(due, 'step')}, {done} are recorded"
+
+
+def _number(steps: Iterable[PlanStep]) -> int:
+    return sum(sum(map(_number, step["together"])) if "together" in step else 1 for step in steps)
 
 
 def starts_missing(servers: Sequence[ServerRow], bookies: Iterable[str]) -> Iterator[str]:

@@ -89,6 +89,8 @@ def random_recoveries(seed: int) -> tuple[list[Fact], RunFacts]:
         (f"b{number}" for number in BOOKIES), dice.choice((Loses.MEMORY, *(Loses.UNSYNCED,) * 4))
     )
     run = run_facts(wire=True, guarded=guarded, servers=tuple(_servers(dice)), least_loss=loss)
+    for bookie in BOOKIES:  # last, so that all else is drawn as it was without them
+        tale.answer(101, bookie, Message.FORCE, -1, Status.EOK, dice.choice((1, 2)))
     return tale.facts, run
 
 

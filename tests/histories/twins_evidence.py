@@ -40,4 +40,4 @@ def _met_nothing(fault: Any) -> bool:
     """Whether the proof of its healing counts something, and nothing was met."""
     healed = json.loads(fault["proof"] or "{}").get("healed") or {}
     counts = ("passed_bytes", "noticed", *(("acted",) if "links" in healed else ()))
-    return any(healed.get(name) == 0 for name in counts)
+    return any(healed.get(name) == 0 for name in counts) and not healed.get("killed")

@@ -75,6 +75,10 @@ def no_start(folder: RunFolder) -> None:
     folder.events.write_text("".join(line for line in lines if '"b2"' not in line))
 
 
+def no_steps(folder: RunFolder) -> None:
+    folder.steps.write_text("")
+
+
 def half_a_step(folder: RunFolder) -> None:
     """The disk was full in the middle of a line, and had room again for the next one."""
     with folder.steps.open("a") as lines:
@@ -94,7 +98,8 @@ def test_a_record_that_agrees_is_valid(tmp_path: Path) -> None:
             history(all_torn),
             ["operations: writer boot 1 exited with 0, and 52 halves of its slots are torn"],
         ),
-        (half_a_step, ["record: steps.jsonl line 2 is damaged"]),
+        (half_a_step, ["record: steps.jsonl line 3 is damaged"]),
+        (no_steps, ["record: the plan has 1 step, 0 are recorded"]),
         (history(cut), ["operations: writer boot 1 reported 52 slots at its end, its files hold 22"]),
         (second_boot, ["operations: no history of writer, boot 2"]),
         (no_start, ["servers: the start of b2 boot 1 is not recorded"]),

@@ -196,6 +196,8 @@ def test_a_run_whose_faults_all_met_nothing_proves_nothing_about_them():
     judgement = evidence(acked(0), good_ending(0), faults=(idle, other))
     assert judgement.verdict is Verdict.UNKNOWN
     assert judgement.notes[0] == "no fault of the run is seen to have met anything"
+    killed = link_fault("read_only", noticed=0, killed=True)
+    assert evidence(acked(0), good_ending(0), faults=(idle, killed)).verdict is Verdict.VALID
     never = fault(5, kind="kill", injected_ns=NEVER, confirmed_ns=NEVER, healed_ns=NEVER)
     assert evidence(acked(0), good_ending(0), faults=(idle, never)).verdict is Verdict.UNKNOWN
     assert evidence(acked(0), good_ending(0), faults=(idle, fault(4, kind="kill"))).verdict is Verdict.VALID

@@ -15,6 +15,7 @@ from evidence.collect.crosscheck import (
     histories_cut,
     histories_missing,
     starts_missing,
+    steps_missing,
 )
 from evidence.collect.histories import SegmentFile
 
@@ -54,6 +55,13 @@ def test_every_fault_step_has_its_fault(plan: Row, faults: list[Row], said: list
     found = list(faults_missing(plan, faults))
     assert len(found) == len(said)
     assert all(text in one for one, text in zip(found, said, strict=True))
+
+
+def test_every_step_is_recorded() -> None:
+    plan = {"steps": [KILL, {"together": [[KILL], [START, KILL]]}], "rounds": 2}
+    lines = [{"step": "named", "ledger": 1}, *[{"step": "kill", "path": [0]}] * 7]
+    assert list(steps_missing(plan, lines)) == ["record: the plan has 8 steps, 7 are recorded"]
+    assert not [*steps_missing(plan, [*lines, lines[-1]]), *steps_missing({}, [])]
 
 
 def test_every_boot_of_a_bookie_has_its_start() -> None:

@@ -28,6 +28,11 @@ import org.apache.bookkeeper.proto.BookieProtocol;
  * cache ({@code fillReadAheadCache}), and serves also those that its index lacks.
  */
 final class Census {
+    /** Most bytes in flight: a bookie keeps answers that were not read yet in its direct memory, of which it dies. */
+    static final long MOST_BYTES = 16L << 20;
+    /** Most reads of a ledger in flight until the size of one of its entries is known. */
+    private static final int AT_FIRST = 16;
+
     private final Session session;
     private final BookieClient client;
     private final BookieId bookie;
@@ -36,6 +41,8 @@ final class Census {
     private final int outstanding;
     private final Semaphore window;
     private final AtomicInteger timeouts = new AtomicInteger();
+    private final AtomicInteger largest = new AtomicInteger();
+    private volatile Range answered;
     private final CensusCounts counts;
 
     /**
@@ -61,12 +68,13 @@ final class Census {
     void ask(List<Range> ranges) throws InterruptedException {
         for (Range range : ranges) {
             for (long entry = range.last(); entry >= range.first(); entry--) {
-                window.acquire();
+                int places = places(range);
+                window.acquire(places);
                 if (timeouts.get() >= outstanding) {
-                    window.release();
+                    window.release(places);
                     counts.skipped();
                 } else {
-                    ask(range, entry);
+                    ask(range, entry, places);
                 }
             }
         }
@@ -74,19 +82,25 @@ final class Census {
         window.release(outstanding);
     }
 
-    private void ask(Range range, long entry) {
+    /** How many places of the window a read takes: more than one where so many entries would be too many bytes. */
+    private int places(Range range) {
+        long size = range == answered ? largest.get() : Math.max(largest.get(), MOST_BYTES / AT_FIRST);
+        return (int) Math.min(outstanding, 1 + size * outstanding / MOST_BYTES);
+    }
+
+    private void ask(Range range, long entry, int places) {
         long askedNs = System.nanoTime();
         try {
             client.readEntry(bookie, range.ledger(), entry,
-                    (rc, ledger, id, stored, context) -> answered(range, entry, askedNs, rc, stored),
+                    (rc, ledger, id, stored, context) -> answered(range, entry, places, askedNs, rc, stored),
                     null, BookieProtocol.FLAG_NONE);
         } catch (RuntimeException e) {
-            answered(range, entry, askedNs, BKException.Code.UnexpectedConditionException, null);
+            answered(range, entry, places, askedNs, BKException.Code.UnexpectedConditionException, null);
         }
     }
 
     /** Recorded as a whole when it is complete: an unanswered request is no evidence. */
-    private void answered(Range range, long entry, long askedNs, int code, ByteBuf stored) {
+    private void answered(Range range, long entry, int places, long askedNs, int code, ByteBuf stored) {
         try {
             Evidence evidence = code == Errors.OK
                     ? StoredEntry.verify(stored, range.digest(), session.identity().runId(), range.ledger(), entry)
@@ -97,8 +111,10 @@ final class Census {
                     askedNs,
                     new Completion(outcome(code), code, range.ledger(), entry, -1, -1, evidence));
             note(code, evidence);
+            largest.accumulateAndGet(evidence.sizeBytes(), Math::max);
+            answered = range;
         } finally {
-            window.release();
+            window.release(places);
         }
     }
 

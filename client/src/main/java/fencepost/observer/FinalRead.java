@@ -48,7 +48,7 @@ final class FinalRead {
 
     private static ObjectNode read(Ledger ledger, ObjectNode result) throws InterruptedException {
         long last = ledger.lastEntry();
-        LedgerReader.Range range = new LedgerReader(ledger, Flag.FINAL.code()).readEach(0, last, BATCH);
+        LedgerReader.Range range = new LedgerReader(ledger, Flag.FINAL.code()).readEach(0, last, batch(ledger, last));
         result.put("state", ledger.handle().isClosed() ? "closed" : "open")
                 .put("last_entry", last).put("read", range.delivered());
         if (range.error() != Errors.OK) {
@@ -56,6 +56,12 @@ final class FinalRead {
         }
         ledger.handle().closeAsync();
         return result;
+    }
+
+    /** How many entries at a time, so that a bookie is not asked for more bytes than it can keep. */
+    private static int batch(Ledger ledger, long last) {
+        long mean = 1 + ledger.handle().getLength() / Math.max(1, last + 1);
+        return (int) Math.max(1, Math.min(BATCH, Census.MOST_BYTES / mean));
     }
 
     private static boolean isGone(CommandException e) {
