@@ -40,7 +40,7 @@ from checkers.judging.found import Found, Row, first_rows, kept
 from checkers.sets.spans import Spans, ints
 from evidence.codes import NEVER, Flag, Kind, Message, Status
 from evidence.findings import Finding, Judgement, Verdict
-from protocol.faults import effects_of
+from protocol.faults import MESSAGES_ONLY, effects_of
 
 _OWN, _FLUSHED, _DURABLE = "denied_own_ack", "denied_flushed", "denied_durable"
 _HELD, _LIMBO = "denied_held", "limbo_not_shown"
@@ -223,10 +223,12 @@ def _durable_since(run: RunFacts) -> Mapping[int, int]:
 def _kept_since(run: RunFacts, kept: Callable[[Boot], bool]) -> Mapping[int, int]:
     """Life -> the first of its bookie from which on each kept what it had, up to the one before it.
 
-    Left out are bookies of which a fault that did not end it may have hindered a flush, those whose disk may
-    have been changed, and bookies that the plan starts with other settings, such as other directories.
+    Left out are bookies of which a fault that neither ended it nor was one of messages may have hindered a
+    flush, those whose disk may have been changed, and bookies that the plan starts with other settings, such as
+    other directories.
     """
-    lasting = (fault for fault in injected(run) if not effects_of(fault["kind"]).ends)
+    inside = (fault for fault in injected(run) if fault["kind"] not in MESSAGES_ONLY)
+    lasting = (fault for fault in inside if not effects_of(fault["kind"]).ends)
     hit = run.changed.union(*(fault["target"].split(",") for fault in lasting))
     spoiled = disturbed(run) | {run.bookies.get(name) for name in hit}
     found: dict[int, int] = {}

@@ -59,7 +59,11 @@ class Effects:
         return self.ends or self.undone_by == "resume"
 
 
-_MESSAGES_ONLY = Effects()
+MESSAGES_ONLY = (
+    *("cut", "slow", "isolate", "expire", "disconnect", "blackhole"),
+    *("drop", "hold", "delay", "duplicate", "forge", "garble"),
+)
+"""Kinds that change what processes tell each other, and nothing within one of them."""
 _UNKNOWN = Effects(loses=Loses.STORED)
 
 EFFECTS: Mapping[str, Effects] = {
@@ -76,8 +80,7 @@ EFFECTS: Mapping[str, Effects] = {
     "slow_disk": Effects(),
     "wipe_metadata": Effects(loses=Loses.STORED),  # bookies collect what no metadata names
     "restore_metadata": Effects(loses=Loses.STORED),
-    **dict.fromkeys(("cut", "slow", "isolate", "expire", "disconnect", "blackhole"), _MESSAGES_ONLY),
-    **dict.fromkeys(("drop", "hold", "delay", "duplicate", "forge", "garble"), _MESSAGES_ONLY),
+    **dict.fromkeys(MESSAGES_ONLY, Effects()),
 }
 """By the kind's name in plans and in the fault log."""
 

@@ -363,7 +363,8 @@ def only_stopped(numbers: range, row: Row, run: RunFacts, *, durable: bool = Fal
         clean = run.least_loss.get(name, 0) > (2 if "power_loss" in hits else 1)
     harmed = any(
         fault["injected_ns"] != NEVER
-        and fault["kind"] not in ("kill", "stop", "power_loss")
+        and fault["kind"]
+        not in ("kill", "stop", "power_loss", "isolate", "expire", "disconnect", "blackhole")
         and name in fault["target"].split(",")
         for fault in run.faults
     )

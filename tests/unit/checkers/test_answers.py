@@ -150,8 +150,11 @@ def test_a_fault_of_the_bookie_may_have_hindered_the_flush(kind):
     assert restarted(CLEAN, faults=(fault(1, kind, "b2"),)) == FLUSHED
 
 
-def test_the_stop_itself_and_faults_of_links_hinder_no_flush():
+@pytest.mark.parametrize("kind", ["isolate", "expire", "disconnect", "blackhole"])
+def test_the_stop_itself_and_faults_of_links_hinder_no_flush(kind):
     assert restarted(CLEAN, faults=(fault(1, "stop", "b1"), fault(2, "cut", "writer-b1"))) == FLUSHED
+    assert restarted(CLEAN, faults=(fault(1, kind, "b1"),)) == FLUSHED
+    assert restarted(CRASHED, faults=(fault(1, kind, "b1"),), **SYNCED) == DURABLE
 
 
 def test_other_settings_may_name_other_directories():

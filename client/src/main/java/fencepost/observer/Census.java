@@ -82,7 +82,7 @@ final class Census {
         window.release(outstanding);
     }
 
-    /** How many places of the window a read takes: more than one where so many entries would be too many bytes. */
+    /** How many places of the window a read takes: the more, the larger entries are. */
     private int places(Range range) {
         long size = range == answered ? largest.get() : Math.max(largest.get(), MOST_BYTES / AT_FIRST);
         return (int) Math.min(outstanding, 1 + size * outstanding / MOST_BYTES);
