@@ -14,6 +14,7 @@ from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Direction, Flag, FrameFlag, Kind, Message, Outcome, Status
 from tests.histories.rows import DENIALS, Row, boots, chain, complete_chain, operations, proven, rows
 from tests.histories.story import Fact
+from tests.histories.twins_kept import only_stopped, synced
 
 OPEN, IN_RECOVERY, CLOSED = 1, 2, 3
 PLAIN = {Message.RECOVERY_READ: Message.READ, Message.FENCING_LAC_READ: Message.LAC_READ}
@@ -345,43 +346,6 @@ def took(row: Row) -> bool:
 
 def says(row: Row) -> bool:
     return denies(row) or took(row)
-
-
-def only_stopped(numbers: range, row: Row, run: RunFacts, *, durable: bool = False) -> bool:
-    """Whether these boots of a bookie were shut down cleanly, and nothing else ever happened to it.
-
-    With ``durable`` they may have crashed, if what the bookie acknowledges is not lost by that.
-    """
-    [name] = [name for name, bookie in run.bookies.items() if bookie == row["bookie"]]
-    lives = boots(run, row["bookie"])
-    if row["boot"] not in lives or not all(number in lives and "exit" in lives[number] for number in numbers):
-        return False
-    ends = [json.loads(lives[number]["exit"]["detail"]) for number in numbers]
-    clean = all(end.get("signal") in (None, 15) and end.get("code") in (None, 0, 143) for end in ends)
-    if durable:
-        hits = {fault["kind"] for fault in run.faults if name in fault["target"].split(",")}
-        clean = run.least_loss.get(name, 0) > (2 if "power_loss" in hits else 1)
-    harmed = any(
-        fault["injected_ns"] != NEVER
-        and fault["kind"]
-        not in ("kill", "stop", "power_loss", "isolate", "expire", "disconnect", "blackhole")
-        and name in fault["target"].split(",")
-        for fault in run.faults
-    )
-    return clean and not harmed and name not in run.changed
-
-
-def synced(history: list[Fact], ack: Row) -> bool:
-    """Whether what a bookie acknowledged so was synced then, or by a force that it confirmed."""
-    adds = (one for one in operations(history, Kind.ADD) if one["flags"] & Flag.DEFERRED_SYNC)
-    deferred = (ack["ledger"], ack["entry"]) in {(one["ledger"], one["entry"]) for one in adds}
-    return not deferred or any(
-        row["kind"] == Message.FORCE
-        and row["status"] == Status.EOK
-        and all(row[name] == ack[name] for name in ("ledger", "bookie", "boot"))
-        and ack["received_ns"] < row["asked_ns"]
-        for row in proven(history)
-    )
 
 
 def answered(history: list[Fact], run: RunFacts, held: set[tuple[int, ...]]) -> Things:
