@@ -224,8 +224,8 @@ def _kept_since(run: RunFacts, kept: Callable[[Boot], bool]) -> Mapping[int, int
     """Life -> the first of its bookie from which on each kept what it had, up to the one before it.
 
     Left out are bookies of which a fault that neither ended it nor was one of messages may have hindered a
-    flush, those whose disk may have been changed, and bookies that the plan starts with other settings, such as
-    other directories.
+    flush, those whose disk may have been changed, and bookies that the plan starts with other settings, such
+    as other directories.
     """
     inside = (fault for fault in injected(run) if fault["kind"] not in MESSAGES_ONLY)
     lasting = (fault for fault in inside if not effects_of(fault["kind"]).ends)
