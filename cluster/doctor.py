@@ -25,7 +25,7 @@ from cluster.releases import artifacts
 from cluster.releases.versions import DEFAULT_VERSION
 from cluster.servers import disks
 from protocol import java
-from protocol.addresses import FIRST_OCTET, LAST_OCTET, AddressPlan
+from protocol.addresses import BOOKIE_PORT, FIRST_OCTET, LAST_OCTET, PROXY_PORT, ZOOKEEPER_PORT, AddressPlan
 from protocol.errors import FencepostError
 
 State = Literal["ok", "warn", "fail"]
@@ -194,14 +194,17 @@ def _addresses() -> Check:
 
 def _lease() -> Check:
     for octet in range(FIRST_OCTET, LAST_OCTET + 1):
+        host, lease = AddressPlan(octet).lease
         try:
-            _bind(*AddressPlan(octet).lease)
+            for port in (lease, ZOOKEEPER_PORT, BOOKIE_PORT, PROXY_PORT):
+                _bind(host, port)
         except OSError:
             continue
         taken = octet - FIRST_OCTET
         return Check("lease", "ok", f"127.{octet}/16 is free" + (f" ({taken} taken)" if taken else ""))
-    remedy = "Wait for other runs to end; `ss -ltnp 'sport = :8470'` lists their keepers."
-    return Check("lease", "fail", f"all of 127.{FIRST_OCTET} to 127.{LAST_OCTET} are taken", remedy)
+    remedy = f"Wait for other runs, or stop what listens on all addresses: `ss -ltnp 'sport = :{port}'`."
+    seen = f"port {port} is taken on all of 127.{FIRST_OCTET} to 127.{LAST_OCTET}"
+    return Check("lease", "fail", seen, remedy)
 
 
 def _disks() -> Check:

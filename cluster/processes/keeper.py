@@ -164,7 +164,8 @@ class Keeper:
                     self.lease = None
                 continue
             return {"octet": octet}
-        raise OSError(f"no octet of 127/8 is free: {reasons}")
+        whys = "; ".join(f"{host}: {why}" for why, host in reasons.items())
+        raise OSError(f"no octet of 127/8 is free: {whys}")
 
     def add_undo(self, argv: list[str]) -> dict[str, object]:
         """Remember a command for the end."""

@@ -76,6 +76,17 @@ def test_a_taken_lease_is_passed_over() -> None:
     assert octet >= FIRST_OCTET
 
 
+def test_a_port_that_is_taken_on_all_addresses_stops_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken:
+        taken.bind(("0.0.0.0", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        monkeypatch.setattr(doctor, "ZOOKEEPER_PORT", port)
+        found = named("lease", doctor.checks())
+    assert found.state == "fail"
+    assert f"port {port} is taken" in found.seen
+
+
 def test_missing_builds_stop_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(artifacts, "CHECKOUT", tmp_path)
     found = doctor.checks()
