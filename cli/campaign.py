@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from cli.completion import of_campaigns
+from cli.completion import of_campaigns, of_releases
 from cli.options import FILE, PARALLEL, PRESENT_FOLDER, QUIET, RESULTS, START_UNTIL
 
 
@@ -25,7 +25,11 @@ def _part(_context: click.Context, _parameter: click.Parameter, text: str) -> tu
     "--list", "only_list", is_flag=True, help="List the runs of NAME, or all campaigns, and run nothing."
 )
 @click.option(
-    "--bookkeeper", "version", metavar="VERSION", help="BookKeeper release instead of those in the file."
+    "--bookkeeper",
+    "version",
+    metavar="VERSION",
+    help="BookKeeper release instead of those in the file.",
+    shell_complete=of_releases,
 )
 @click.option("--jars", type=PRESENT_FOLDER, help="Folder of jars: run your own build of BookKeeper instead.")
 @START_UNTIL

@@ -7,13 +7,16 @@ from typing import Any
 
 import click
 
+from cli.completion import of_modes
 from cli.options import AS_JSON, DURATION, FILE, PARALLEL, QUIET, RELEASE, RESULTS
 
 _DEFAULT_FOR_S = 300.0
 
 
 @click.command("explore")
-@click.option("--mode", help="Mode of every run; default: the profile's (protected).")
+@click.option(
+    "--mode", help="Mode of every run; default: the profile's (protected).", shell_complete=of_modes
+)
 @click.option(
     "--for",
     "for_s",

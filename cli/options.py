@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from cli.completion import of_releases
 from harness.request import default_results
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -57,7 +58,11 @@ BOOKIE_CONF = click.option(
     "--bookie-conf", type=PRESENT_FILE, help="Your bookies' settings (bk_server.conf)."
 )
 RELEASE = click.option(
-    "--bookkeeper", "version", metavar="VERSION", help="BookKeeper release, for example 4.16.4."
+    "--bookkeeper",
+    "version",
+    metavar="VERSION",
+    help="BookKeeper release, for example 4.16.4.",
+    shell_complete=of_releases,
 )
 START_UNTIL = click.option(
     "--for", "total_s", type=DURATION, metavar="TIME", help="Start no run after this time: 90s, 10m, 8h."

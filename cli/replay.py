@@ -6,13 +6,14 @@ from typing import Any
 
 import click
 
+from cli.completion import of_modes
 from cli.options import AS_JSON, PARALLEL, QUIET, RESULTS
 
 
 @click.command("replay")
 @click.argument("run", default="latest")
 @click.option("--times", type=click.IntRange(1), default=1, show_default=True, help="Number of runs.")
-@click.option("--mode", help="Mode to replay, if RUN has several.")
+@click.option("--mode", help="Mode to replay, if RUN has several.", shell_complete=of_modes)
 @click.option(
     "--backend", metavar="NAME", help="Backend of the servers, local or docker; default: that of RUN."
 )

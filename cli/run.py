@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from cli.completion import of_scenarios
+from cli.completion import of_cures, of_defects, of_modes, of_scenarios
 from cli.options import (
     AS_JSON,
     BOOKIE_CONF,
@@ -26,7 +26,11 @@ from harness.request import RunRequest
 @click.command("run")
 @click.argument("scenarios", nargs=-1, required=True, shell_complete=of_scenarios)
 @click.option(
-    "--mode", "modes", multiple=True, help="Run only this mode (repeatable); default: every mode of the plan."
+    "--mode",
+    "modes",
+    multiple=True,
+    help="Run only this mode (repeatable); default: every mode of the plan.",
+    shell_complete=of_modes,
 )
 @click.option("--seed", type=int, help="Seed of the run's random choices.")
 @click.option("--times", type=click.IntRange(1), default=1, help="Number of runs; each uses the next seed.")
@@ -48,12 +52,14 @@ from harness.request import RunRequest
     "seed_defects",
     multiple=True,
     metavar="NAME[,KEY=VALUE...]",
+    shell_complete=of_defects,
     help="Seeded defect for the processes (repeatable); `fencepost list defects` has the names.",
 )
 @click.option(
     "--cure",
     "cures",
     multiple=True,
+    shell_complete=of_cures,
     metavar="NAME",
     help="Cure for the cause of a finding (repeatable); `fencepost list cures` has the names.",
 )

@@ -6,12 +6,13 @@ from typing import Any
 
 import click
 
+from cli.completion import of_modes
 from cli.options import AS_JSON, DURATION, FILE, PARALLEL, QUIET, RESULTS
 
 
 @click.command("shrink")
 @click.argument("run", default="latest")
-@click.option("--mode", help="Mode to shrink, if RUN has several.")
+@click.option("--mode", help="Mode to shrink, if RUN has several.", shell_complete=of_modes)
 @click.option(
     "--finding",
     "kind",

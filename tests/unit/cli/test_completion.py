@@ -34,6 +34,9 @@ def asked(*arguments: str, words: str = "") -> str:
         ("fencepost campaign ga", "gate"),
         ("fencepost run --pau", "--pause-on"),
         ("fencepost run --pause-on an", "anomaly"),
+        ("fencepost run --mode prot", "protected"),
+        ("fencepost campaign --bookkeeper 4.16.", "4.16.4"),
+        ("fencepost run --cure preboot", "preboot-awaited"),
     ],
 )
 def test_what_was_begun_is_completed(words: str, offered: str) -> None:
