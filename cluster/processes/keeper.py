@@ -148,7 +148,7 @@ class Keeper:
         """Bind the lease socket of the first free octet; the kernel keeps others out."""
         if self.lease is not None:
             raise ValueError("this keeper holds a lease already")
-        reasons: dict[str, str] = {}
+        reasons = {}
         for octet in (1 + (os.getpid() + i) % OCTETS for i in range(OCTETS)):
             if octet in besides:
                 continue
@@ -164,8 +164,7 @@ class Keeper:
                     self.lease = None
                 continue
             return {"octet": octet}
-        whys = "; ".join(f"{host}: {why}" for why, host in reasons.items())
-        raise OSError(f"no octet of 127/8 is free: {whys}")
+        raise OSError("no octet of 127/8 is free: " + "; ".join(reasons))
 
     def add_undo(self, argv: list[str]) -> dict[str, object]:
         """Remember a command for the end."""
