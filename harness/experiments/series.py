@@ -16,6 +16,7 @@ from harness.experiments.parallel import run_each
 from harness.judging import Judge, judging
 from harness.narrator import Narrator, print_json
 from harness.preparing import Prepared, prepare
+from harness.provenance import commit
 from harness.request import RunRequest
 from harness.run import judge_again
 from protocol.errors import EvidenceError, FencepostError, Interrupted
@@ -63,7 +64,7 @@ def check_series(
         done = [judge_again(one, judge, narrator, stays=not is_bundle(name)) for name, one in named]
         for name, one, verdicts in zip(runs, found, before, strict=True):
             if is_bundle(name):
-                narrator.line(f"{name}: {_held(verdicts, _verdicts(one))}")
+                narrator.line(f"{name}: {_held(verdicts, _verdicts(one), one.modes[0].run()['commit'])}")
         return _finish(done, narrator, as_json=as_json)
 
 
@@ -82,12 +83,15 @@ def _verdicts(found: FoundRun) -> dict[str, bytes]:
     return {one.mode: one.verdict_json.read_bytes() for one in found.modes if one.verdict_json.is_file()}
 
 
-def _held(before: Mapping[str, bytes], now: Mapping[str, bytes]) -> str:
+def _held(before: Mapping[str, bytes], now: Mapping[str, bytes], recorded_by: str) -> str:
     """Whether judging a bundle again gives the verdicts that it contains."""
     other = [mode for mode, verdict in now.items() if before.get(mode) != verdict]
     if not other:
         return "judged again: the same verdicts as in the bundle, byte for byte"
-    return f"judged again: the verdict of {', '.join(other)} differs from the bundle's"
+    differs = f"judged again: the verdict of {', '.join(other)} differs from the bundle's"
+    if recorded_by == commit()[0]:
+        return differs
+    return f"{differs}, which another version of Fencepost made (commit {recorded_by[:9]})"
 
 
 def _repeated(prepared: Iterable[Prepared], times: int) -> list[Prepared]:
