@@ -209,7 +209,7 @@ def _conclude(
 ) -> None:
     """Say what was exercised, as JSON with the exit code and its reason."""
     if not as_json:
-        for table in coverage_tables(found.coverage):
+        for table in coverage_tables(found.coverage) if found.ended else ():
             status.show(table)
         return
     runs = [
