@@ -29,13 +29,17 @@ _WHERE: Mapping[str, tuple[Part, Sequence[str]]] = {
 }
 _OF_INDEX = ("ledgers", "locations")
 _SHOWN = 16
+_HEADER_BYTES = 1024
+"""The header of an entry log. A record is its length, big-endian in four bytes, and that many bytes."""
+_MIB_BIT = 12  # counted from the lowest bit of each byte, the first byte first: 2 ** 20 of the length
 
 
 @register
 class Corrupt(BookieFault, Tampering):
     """The bookie, its files, and what is done to them; each way has its own parameters.
 
-    ``flip`` flips ``bits`` bits, anywhere in the files; ``truncate`` cuts ``cut_bytes``, or a share of
+    ``flip`` flips ``bits`` bits, anywhere in the files, or one bit of the length of that ``record`` of the
+    oldest entry log, which makes it 1 MiB larger; ``truncate`` cuts ``cut_bytes``, or a share of
     the written part, off the newest file; ``roll_back`` restores a snapshot's files.
     """
 
@@ -45,6 +49,7 @@ class Corrupt(BookieFault, Tampering):
     what: Literal["entry_log", "index", "journal"]
     how: Literal["flip", "truncate", "roll_back"]
     bits: int = Field(default=8, ge=1, le=100_000)
+    record: int | None = Field(default=None, ge=0)
     cut_bytes: int | None = Field(default=None, ge=1)
     cut_share: float | None = Field(default=None, gt=0, le=1)
     to: GivenFault | None = None
@@ -55,6 +60,8 @@ class Corrupt(BookieFault, Tampering):
             raise ValueError("`truncate`, and nothing else, takes one of `cut_bytes` and `cut_share`")
         if (self.how == "roll_back") != (self.to is not None):
             raise ValueError("`roll_back`, and nothing else, takes `to`, the name of a snapshot")
+        if self.record is not None and (self.what, self.how) != ("entry_log", "flip"):
+            raise ValueError("only an `entry_log` has records, of which `flip` takes one")
         return self
 
     def assert_available(self, cluster: Cluster) -> None:
@@ -67,7 +74,9 @@ class Corrupt(BookieFault, Tampering):
         bookie = context.cluster.bookie(self.target)
         bookie.capture_disk()  # What it held at its death is not what we leave of it.
         before = self._sums(bookie)
-        if self.how == "flip":
+        if self.record is not None:
+            done = self._lengthen(bookie, self.record)
+        elif self.how == "flip":
             done = self._flip(bookie, context.random(f"fault/{context.number}"))
         else:
             done = self._truncate(bookie) if self.how == "truncate" else self._roll_back(bookie)
@@ -101,6 +110,16 @@ class Corrupt(BookieFault, Tampering):
             _turn_over(path, bit)
             places.append(f"{path.name}:{bit // 8}.{bit % 8}")
         return {"bits": len(places), "first": places[:_SHOWN]}
+
+    def _lengthen(self, bookie: Bookie, record: int) -> Proof:
+        path = min(self._files(bookie.places()), key=lambda one: int(one.stem, 16))
+        log, place = _written(path), _HEADER_BYTES
+        for _ in range(record):
+            place += 4 + int.from_bytes(log[place : place + 4])
+        if place + 4 > len(log):
+            raise FaultError(f"{path.name} of {self.target} has no record {record}")
+        _turn_over(path, 8 * place + _MIB_BIT)
+        return {"file": path.name, "place": place}
 
     def _truncate(self, bookie: Bookie) -> Proof:
         """Cut the end of the newest file's written part off."""

@@ -72,6 +72,20 @@ def test_just_so_many_bits_flip_and_only_where_something_was_written(
     assert (content(disk), phases(lines, 2)) == (after, WHOLE)
 
 
+def test_the_length_of_a_record_grows_by_a_mebibyte(disk: Path, active: Active, lines: Lines) -> None:
+    header, records = bytes(1024), [b"\0\0\0\x02ab", b"\0\0\0\x03cde", b"\0\0\0\x01f"]
+    (disk / "ledgers/current/0.log").write_bytes(header + b"".join(records))
+    inject(active, "corrupt", target="b1", what="entry_log", how="flip", record=1)
+    assert proof(lines, "injected", 2)["place"] == 1030
+    damaged = header + records[0] + b"\0\x10\0\x03cde" + records[2]
+    assert content(disk) == FILES | {"ledgers/current/0.log": damaged}
+
+
+def test_a_record_that_is_not_there_is_not_damaged(disk: Path, active: Active) -> None:
+    with pytest.raises(FaultError, match=r"0.log of b1 has no record 0"):
+        inject(active, "corrupt", target="b1", what="entry_log", how="flip", record=0)
+
+
 @pytest.mark.parametrize(
     ("what", "cut", "left"),
     [
@@ -149,6 +163,7 @@ def test_the_same_seed_flips_the_same_bits(disk: Path, cluster: Any, active: Act
         {"how": "flip", "cut_bytes": 1},
         {"how": "roll_back"},
         {"how": "flip", "to": "before"},
+        {"how": "flip", "record": 0},
     ],
 )
 def test_each_way_takes_its_own_parameters(params: dict[str, Any]) -> None:
