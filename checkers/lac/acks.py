@@ -116,7 +116,7 @@ def _columns(rows: pa.Table, *names: str) -> list[Ints]:
 
 def _votes(frames: Rows, run: RunFacts) -> pa.Table:
     """When each bookie's first acknowledgement of an entry reached a client: answers that are no refusal."""
-    parts = [answers(frames, kind).once(_reached) for kind in (Message.ADD, Message.RECOVERY_ADD)]
+    parts = [answers(frames, kind).once(reached) for kind in (Message.ADD, Message.RECOVERY_ADD)]
     names = {"ledger": "ledger", "entry": "entry", "client": "source", "bookie": "bookie"}
     columns = {name: np.concatenate([part[source] for part in parts]) for name, source in names.items()}
     votes = _table(at_ns=np.concatenate([part["forwarded_ns"] for part in parts]), **columns)
@@ -130,7 +130,8 @@ def _first(votes: pa.Table, *keys: str) -> pa.Table:
     return first.rename_columns([*keys, "at_ns"])
 
 
-def _reached(rows: Rows) -> Rows:
+def reached(rows: Rows) -> Rows:
+    """Answers that were passed on, and are no refusal."""
     return rows.where((rows["forwarded_ns"] != NEVER) & ~np.isin(rows["delivered"], _REFUSALS))
 
 
@@ -296,7 +297,7 @@ def ack_findings(rows: AckRows, found: Found, facts: LedgerFacts, run: RunFacts)
 
 def _too_soon(row: Row, votes: list[tuple[int, ...]], facts: LedgerFacts, run: RunFacts) -> Finding:
     client, due_ns, seq = row.proof
-    who, number = run.client_name(client), _quorum(facts, row.ledger)
+    who, number = run.client_name(client), quorum(facts, row.ledger)
     return run.finding(
         f"lac/{TOO_SOON}",
         row,
@@ -310,7 +311,7 @@ def _too_soon(row: Row, votes: list[tuple[int, ...]], facts: LedgerFacts, run: R
 
 def _replaced(row: Row, votes: list[tuple[int, ...]], facts: LedgerFacts, run: RunFacts) -> Finding:
     client, due_ns, seq = row.proof
-    who, number = run.client_name(client), _quorum(facts, row.ledger)
+    who, number = run.client_name(client), quorum(facts, row.ledger)
     chain = facts.once(histories).of[row.ledger]
     return run.finding(
         f"lac/{REPLACED}",
@@ -343,7 +344,7 @@ def _answers(votes: list[tuple[int, ...]], due_ns: int, run: RunFacts) -> Iterat
 
 def _not_acked(row: Row, votes: list[tuple[int, ...]], facts: LedgerFacts, run: RunFacts) -> Finding:
     lac, due_ns, client, seq = row.proof
-    what, number = f"{run.client_name(client)} received LAC {lac}", _quorum(facts, row.ledger)
+    what, number = f"{run.client_name(client)} received LAC {lac}", quorum(facts, row.ledger)
     return run.finding(
         f"lac/{UNACKED}",
         row,
@@ -367,5 +368,6 @@ def _acknowledged(entry: int, votes: list[tuple[int, ...]], due_ns: int, run: Ru
         yield f"no bookie's acknowledgement of entry {entry} was ever passed on"
 
 
-def _quorum(facts: LedgerFacts, ledger: int) -> int:
+def quorum(facts: LedgerFacts, ledger: int) -> int:
+    """The ack quorum of a ledger, 0 where it is not known."""
     return int(value_at(*facts.once(_quorums), ints(ledger), missing=0)[0])

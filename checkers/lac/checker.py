@@ -53,6 +53,7 @@ from checkers.lac.acks import (
     tried,
     unjudged,
 )
+from checkers.lac.forces import CONFIRMED, FORCED_TOO_SOON, FORCES, forced_too_soon
 from checkers.sets.ordering import firsts
 from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans, ints
 from evidence.codes import NEVER, FrameFlag, Kind, Message, Outcome, Status
@@ -86,9 +87,18 @@ class Lac(Checker):
 
     name = "lac"
     tables = TABLES
-    kinds = ("went_back", "beyond_close", "covers_unsent", TOO_SOON, REPLACED, UNACKED, _OUTSIDE)
+    kinds = (
+        "went_back",
+        "beyond_close",
+        "covers_unsent",
+        TOO_SOON,
+        REPLACED,
+        UNACKED,
+        _OUTSIDE,
+        FORCED_TOO_SOON,
+    )
     figures = ("told", "low_answers", "acked_in_time")
-    facts = (HIGHEST_LAC, SENT_LAC, ADDED, *FACTS)
+    facts = (HIGHEST_LAC, SENT_LAC, ADDED, FORCES, CONFIRMED, *FACTS)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """Lower LACs than before, LACs beyond a close, and the adds that were sent up to the highest LAC."""
@@ -119,10 +129,12 @@ class Lac(Checker):
         unsent = [] if lacking else list(_covers_unsent(found, facts, run))
         acks = ack_rows(found, facts, run)
         strays = [] if unjudged(run) else found.firsts(_OUTSIDE, 1)
+        forces = [] if unjudged(run) else list(forced_too_soon(facts, run))
         findings = [
             *(*back, *beyond, *unsent),
             *ack_findings(acks, found, facts, run),
             *_outside_findings(strays, facts, run),
+            *forces,
         ]
         told, low_answers = found.count("told"), found.count("low_answers")
         enough = told > 0 and not lacking
@@ -144,6 +156,7 @@ class Lac(Checker):
                 REPLACED: sum(row.number for row in acks.replaced),
                 UNACKED: sum(row.number for row in acks.unacked),
                 _OUTSIDE: sum(row.number for row in strays),
+                FORCED_TOO_SOON: len(forces),
             },
             notes=tuple(_notes(told, low_answers, acks.unlogged, run)),
         )

@@ -136,7 +136,9 @@ def lac(history: list[Fact], run: RunFacts) -> Said:
     found.update(("covers_unacked", ledger, entry) for ledger, entry in unacked)
     outside = twins_acks.acked_outside(history, run)
     found.update(("acked_outside", ledger, entry) for ledger, entry, _ in outside)
-    return found, "anomaly" if early or replaced or unacked or outside else verdict
+    forces = twins_acks.forced_too_soon(history, run)
+    found.update(("forced_too_soon", ledger, entry) for ledger, entry in forces)
+    return found, "anomaly" if early or replaced or unacked or outside or forces else verdict
 
 
 def durability(history: list[Fact], run: RunFacts) -> Said:

@@ -30,6 +30,7 @@ from tests.histories.story import (
     deferred,
     delivered,
     facts,
+    forced,
     found,
     kept,
     lost,
@@ -191,6 +192,13 @@ on_the_wire(
 )
 # No version of the metadata names b4.
 on_the_wire("lac/acked_outside", [created(), took(0, 4, 10)], lawful=[created(), took(0, 3, 10)])
+# Two bookies are AQ; the second's confirmation was passed on at 32, when the writer had got ok at 31.
+CONFIRMED = [answer("writer", bookie, force(), at=at) for bookie, at in (("b1", 31), ("b2", 32))]
+on_the_wire(
+    "lac/forced_too_soon",
+    [IN_A_HURRY, deferred(0, completed_ns=22), CONFIRMED, forced(0, invoked_ns=30, completed_ns=31)],
+    lawful=[IN_A_HURRY, deferred(0, completed_ns=22), CONFIRMED, forced(0, invoked_ns=30, completed_ns=32)],
+)
 for kind, proof in (("damaged", Proof.DAMAGED), ("foreign", Proof.FOREIGN), ("not_a_payload", Proof.NONE)):
     says(f"content/{kind}", acked(0), delivered(0, proof=proof), lawful=[acked(0), delivered(0)])
 says("content/two_writings", [acked(0), delivered(0, size_bytes=77)], lawful=[acked(0), delivered(0)])

@@ -114,6 +114,30 @@ def acked_by_replaced(history: list[Fact], run: RunFacts) -> set[Added]:
     return found
 
 
+def forced_too_soon(history: list[Fact], run: RunFacts) -> list[tuple[int, int]]:
+    """(ledger, highest entry acknowledged before) of forces that fewer than AQ bookies had confirmed."""
+    if not judges(run):
+        return []
+    seen = {row["source"] for row in rows(history, "frames")} & set(run.clients.values())
+    found = []
+    for force in rows(history, "operations"):
+        if force["kind"] != Kind.FORCE or force["outcome"] != Outcome.OK or force["entry"] < 0:
+            continue
+        told = {
+            row["bookie"]
+            for row in rows(history, "frames")
+            if (row["way"], row["kind"]) == (Direction.ANSWER, Message.FORCE)
+            and (row["ledger"], row["source"]) == (force["ledger"], force["client"])
+            and row["delivered"] not in REFUSED
+            and row["forwarded_ns"] != NEVER
+            and force["invoked_ns"] <= row["forwarded_ns"] <= force["completed_ns"]
+        }
+        quorum = ack_quorum(history, force["ledger"])
+        if quorum is not None and force["client"] in seen and len(told) < quorum:
+            found.append((force["ledger"], force["entry"]))
+    return found
+
+
 def acknowledged_by(history: list[Fact], run: RunFacts, place: tuple[int, int], by_ns: int) -> int:
     """How many bookies' acknowledgements of an entry can have reached any client by then."""
     clients = run.clients.values()

@@ -8,7 +8,7 @@ from typing import Any
 
 from evidence.codes import NEVER, FrameFlag, Kind, Message, Outcome, Status
 from tests.histories.lawful import Lawful, lawful
-from tests.histories.mutations.edits import Row, acknowledgements, replaced, spans, without
+from tests.histories.mutations.edits import Row, acknowledgements, is_answer, replaced, spans, without
 from tests.histories.mutations.registry import Sign, operator, span
 from tests.histories.rows import write_set
 from tests.histories.story import WRITER, Fact, told
@@ -158,3 +158,15 @@ def a_reader_hears_a_lac_at_any_time(case, dice):
     ]
     early = [entry for entry, number in enumerate(by_then) if number < ACK_QUORUM]
     return history, set() if recovered else spans("lac/covers_unacked", early)
+
+
+@operator("fewer than AQ bookies confirmed it", of=lawful, only=OURS)
+def a_force_was_confirmed_by_too_few(case, dice):
+    """Some bookies' confirmations of a force that ended ok were never on the wire."""
+    given = [row for row in case.rows("frames") if is_answer(row, Message.FORCE, source=WRITER)]
+    if not given:
+        return case.history, set()
+    [entry] = [row["entry"] for row in case.operations(Kind.FORCE)]
+    chosen = dice.sample(given, dice.randint(1, len(given)))
+    few = len(given) - len(chosen) < ACK_QUORUM
+    return dropped(case.history, chosen), span("lac/forced_too_soon", entry, entry) if few else set()
