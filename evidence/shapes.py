@@ -217,7 +217,6 @@ class StepLine(TypedDict, total=False):
     began_ns: int
     ended_ns: int
     params: Mapping[str, object]
-    path: Sequence[int]
 
 
 class CopyTree(TypedDict):

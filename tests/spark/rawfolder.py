@@ -131,7 +131,9 @@ def make(
     write_history(folder, "observer", OBSERVER, observer_slots(story), began_ns=200_000 * MS)
     folder.transactions.write_text("".join(json.dumps(line) + "\n" for line in transactions(story)))
     named = [{"step": "named", "ledger": n, "name": story.names.get(n, f"l{n}")} for n in story.ledgers]
-    steps = [{"step": next(iter(step)), "path": [n]} for n, step in enumerate((plan or {}).get("steps", ()))]
+    steps = [
+        {"step": next(iter(step)), "began_ns": n} for n, step in enumerate((plan or {}).get("steps", ()))
+    ]
     folder.steps.write_text("".join(json.dumps(line) + "\n" for line in (*named, *steps)))
     kill = {"fault": 1, "kind": "kill", "target": "b1", "params": {}}
     phases = ("planned", "injected", "confirmed", "healed")

@@ -59,7 +59,7 @@ def test_every_fault_step_has_its_fault(plan: Row, faults: list[Row], said: list
 
 def test_every_step_is_recorded() -> None:
     plan = {"steps": [KILL, {"together": [[KILL], [START, KILL]]}], "rounds": 2}
-    lines = [{"step": "named", "ledger": 1}, *[{"step": "kill", "path": [0]}] * 7]
+    lines = [{"step": "named", "ledger": 1}, *[{"step": "kill", "began_ns": 1}] * 7]
     assert list(steps_missing(plan, lines)) == ["record: the plan has 8 steps, 7 are recorded"]
     assert not [*steps_missing(plan, [*lines, lines[-1]]), *steps_missing({}, [])]
 
