@@ -171,6 +171,7 @@ class Worker(Generic[Order, Answer]):
                     stderr=log,
                     env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
                     pass_fds=ends,
+                    process_group=0,  # Ctrl-C reaches only this process, which ends it by closing its orders
                 )
             self._live = process, orders, answers
             return self._live
