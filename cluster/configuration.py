@@ -21,7 +21,7 @@ from plans.cluster import (
     journal_directories,
     ledger_directories,
 )
-from protocol.addresses import BOOKIE_PORT, bookie_id, bookie_number
+from protocol.addresses import BOOKIE_PORT, ELECTION_PORT, QUORUM_PORT, bookie_id, bookie_number
 from protocol.errors import UsageError
 
 Properties = dict[str, str]
@@ -228,6 +228,22 @@ def zookeeper_properties(*, folder: str, address: tuple[str, int]) -> Properties
         "preAllocSize": "4096",
         "autopurge.purgeInterval": "0",
         "4lw.commands.whitelist": "srvr,ruok",
+    }
+
+
+def quorum_properties(leader: str, follower: str, *, votes: bool) -> Properties:
+    """Further settings where a second server follows the first without a vote; hosts as this one sees them.
+
+    They part after 60 s without an answer of the other; ZooKeeper's sample configuration has 10 s.
+    """
+    ports = f"{QUORUM_PORT}:{ELECTION_PORT}"
+    return {
+        "standaloneEnabled": "false",
+        "initLimit": "300",
+        "syncLimit": "300",
+        "server.1": f"{leader}:{ports}",
+        "server.2": f"{follower}:{ports}:observer",
+        **({} if votes else {"peerType": "observer"}),
     }
 
 

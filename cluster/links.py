@@ -25,7 +25,7 @@ according to the source of toxiproxy 2.12:
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -36,7 +36,16 @@ from toxiproxy.toxic import Toxic
 from cluster.messages import HOLDING, Rule, Rulebook, RuleState, Way
 from cluster.toxiproxy import Rest
 from evidence.shapes import Wire
-from protocol.addresses import OBSERVER, ZOOKEEPER, AddressPlan, is_bookie, link_name
+from protocol.addresses import (
+    ELECTION_PORT,
+    FOLLOWER,
+    OBSERVER,
+    QUORUM_PORT,
+    ZOOKEEPER,
+    AddressPlan,
+    is_bookie,
+    link_name,
+)
 from protocol.errors import LinkError, UsageError
 
 
@@ -252,12 +261,14 @@ def open_links(
     sources: Mapping[str, int],
     bookies: Sequence[str],
     *,
+    following: Sequence[str] = (),
     log: tuple[Path, int] | None = None,
 ) -> Links:
     """Create every link in one order, on the proxy process that listens at ``addresses.proxy``.
 
     ``sources`` maps each client, the observer and each bookie to its source number. Every source
-    gets a link to ZooKeeper and to every bookie but itself. ``log`` is the folder of the wire log and the
+    gets a link to ZooKeeper and to every bookie but itself; for the bookies in ``following`` it ends at
+    ``zk2``, which has a link to ``zk1``. ``log`` is the folder of the wire log and the
     run's id, None where none is kept. The proxy's first answer and each later one may take a minute.
     Raises ``LinkError``.
     """
@@ -272,11 +283,18 @@ def open_links(
         for destination in (*bookies, ZOOKEEPER)
         if source != destination
     ]
-    for path, some in (
-        ("/fencepost/links", [pair for pair in pairs if is_bookie(pair[1])]),
-        ("/populate", [pair for pair in pairs if not is_bookie(pair[1])]),
-    ):
-        _create(rest, path, [_proxy(addresses, sources[pair[0]], *pair) for pair in some])
+    filtering: list[_Proxy] = []
+    plain: list[_Proxy] = []
+    for source, destination in pairs:
+        server = FOLLOWER if destination == ZOOKEEPER and source in following else destination
+        listen, upstream = addresses.link(sources[source], destination), addresses.direct(server)
+        proxy = _proxy(link_name(source, destination), listen, upstream)
+        (filtering if is_bookie(destination) else plain).append(proxy)
+    if following:
+        pairs.append((FOLLOWER, ZOOKEEPER))
+        plain += _quorum(addresses)
+    for path, some in (("/fencepost/links", filtering), ("/populate", plain)):
+        _create(rest, path, some)
     return Links(rest, pairs, logged=log is not None)
 
 
@@ -292,10 +310,16 @@ def _create(rest: Rest, path: str, wanted: Sequence[_Proxy]) -> None:
         raise LinkError(f"the proxy did not create {len(missing)} of {len(wanted)} links: {missing[:5]}")
 
 
-def _proxy(addresses: AddressPlan, number: int, source: str, destination: str) -> _Proxy:
-    listen, upstream = addresses.link(number, destination), addresses.direct(destination)
+def _quorum(addresses: AddressPlan) -> Iterator[_Proxy]:
+    """How ``zk2`` reaches ``zk1``: the link on which it follows, and that of elections, without faults."""
+    name, leader = link_name(FOLLOWER, ZOOKEEPER), addresses.direct(ZOOKEEPER)[0]
+    for each, port in ((name, QUORUM_PORT), (f"{name}-election", ELECTION_PORT)):
+        yield _proxy(each, (addresses.following, port), (leader, port))
+
+
+def _proxy(name: str, listen: tuple[str, int], upstream: tuple[str, int]) -> _Proxy:
     return {
-        "name": link_name(source, destination),
+        "name": name,
         "listen": f"{listen[0]}:{listen[1]}",
         "upstream": f"{upstream[0]}:{upstream[1]}",
         "enabled": True,

@@ -97,6 +97,7 @@ def prepared(request: RunRequest, plan: Plan) -> Prepared:
     later = [getattr(step.params, "version", None) for step in every(plan.steps)]
     versions = list(dict.fromkeys((version, *plan.cluster.versions.values(), *filter(None, later))))
     require_seedable(plan, versions, request.backend)
+    require_follower(plan, request.backend)
     for needed in versions:
         artifacts.require_adopted(needed)
         artifacts.class_path(needed)
@@ -126,6 +127,15 @@ def require_disks(plan: Plan) -> None:
         raise IncapableError(
             f"{plan.name} needs dedicated disks for bookies, which this machine does not support: {reason}",
             remedy=disks.remedy(asked.kind),
+        )
+
+
+def require_follower(plan: Plan, backend: str) -> None:
+    """Refuse a second server of ZooKeeper where the backend has no place for it."""
+    if plan.cluster.zk2 and backend != DEFAULT_BACKEND:
+        raise IncapableError(
+            f"{plan.name} needs zk2, which the backend {backend} does not support",
+            remedy=f"run with --backend {DEFAULT_BACKEND}",
         )
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from plans.defects import Cures, SeedDefects
-from plans.grammar.names import BookieName, Params, ServerName, bookie_names
+from plans.grammar.names import BookieName, Bookies, Params, ServerName, bookie_names
 from plans.reading.mistakes import checked
 from plans.versions import Version
 from protocol.addresses import MAX_AUTORECOVERY, MAX_BOOKIES, NAME
@@ -180,7 +180,8 @@ class ClusterSpec(Params):
     ``autorecovery`` is how many processes repair what lost bookies held: ``ar1`` to ``arN``. With
     ``racks`` every write set should spread over ``min_racks`` of them. ``loss`` is what a `kill` of a
     bookie takes with it. ``seed_defects`` are broken promises of BookKeeper, put into its
-    processes by the agent (:mod:`plans.defects`), and ``cures`` mended causes of findings.
+    processes by the agent (:mod:`plans.defects`), and ``cures`` mended causes of findings. The bookies in
+    ``zk2`` use a second server of ZooKeeper, which does not vote; slow the link ``zk2-zk1`` to let it lag.
     """
 
     bookies: int = Field(default=3, ge=1, le=MAX_BOOKIES)
@@ -194,6 +195,7 @@ class ClusterSpec(Params):
     loss: Literal["process", "power"] = "process"
     racks: Racks = Field(default_factory=dict)
     min_racks: int = Field(default=2, ge=1)
+    zk2: Bookies = ()
     seed_defects: SeedDefects = ()
     cures: Cures = ()
 

@@ -14,10 +14,13 @@ from dataclasses import dataclass
 BOOKIE_PORT = 3181
 ZOOKEEPER_PORT = 2181
 PROXY_PORT = 8474
+QUORUM_PORT, ELECTION_PORT = 2888, 3888
 LEASE_PORT = 8470
 MAX_BOOKIES = 99
 MAX_CLIENTS = 99
 ZOOKEEPER = "zk1"
+FOLLOWER = "zk2"
+"""A second server of ZooKeeper that does not vote: it applies what ``zk1`` sends it."""
 OBSERVER = "observer"
 PROXY = "proxy"
 ADMIN = "admin"
@@ -26,10 +29,12 @@ ADMIN_NUMBER = 240
 MAX_AUTORECOVERY = 9
 FIRST_OCTET, LAST_OCTET = 1, 239
 _ZOOKEEPER_NUMBER = 201
+_FOLLOWER_NUMBER = 202
 _OBSERVER_NUMBER = 250
 _AUTORECOVERY_NUMBER = 220
 _PROXY_NUMBER = 250
 _LEASE_NUMBER = 254
+_ZOOKEEPERS = {ZOOKEEPER: _ZOOKEEPER_NUMBER, FOLLOWER: _FOLLOWER_NUMBER}
 _BRIDGED_PROXY_NUMBER, _GATEWAY_NUMBER = 252, 254
 NAME = re.compile(r"[a-z][a-z0-9]{0,15}")
 
@@ -49,8 +54,8 @@ def bookie_number(name: str) -> int:
 
 
 def server_number(name: str) -> int:
-    """The destination number of ZooKeeper or of a bookie; ``ValueError`` for other names."""
-    return _ZOOKEEPER_NUMBER if name == ZOOKEEPER else bookie_number(name)
+    """The destination number of a ZooKeeper server or of a bookie; ``ValueError`` for other names."""
+    return _ZOOKEEPERS[name] if name in _ZOOKEEPERS else bookie_number(name)
 
 
 def is_bookie(name: str) -> bool:
@@ -117,6 +122,11 @@ class AddressPlan:
         return f"127.{self.octet}.{source}.{number}", _port(destination)
 
     @property
+    def following(self) -> str:
+        """The host on which ``zk2`` reaches ``zk1``, on the ports of the quorum and of its elections."""
+        return self.link(_FOLLOWER_NUMBER, ZOOKEEPER)[0]
+
+    @property
     def proxy(self) -> tuple[str, int]:
         """The proxy's REST API."""
         return f"127.{self.octet}.0.{_PROXY_NUMBER}", PROXY_PORT
@@ -171,7 +181,7 @@ class BridgedPlan(AddressPlan):
 
 
 def _port(server: str) -> int:
-    return ZOOKEEPER_PORT if server == ZOOKEEPER else BOOKIE_PORT
+    return ZOOKEEPER_PORT if server in _ZOOKEEPERS else BOOKIE_PORT
 
 
 def link_name(source: str, destination: str) -> str:

@@ -50,7 +50,7 @@ class RunSpec:
     clients without a history, only to measure what recording costs;
     ``client_heap_mb`` is more than the default where a client keeps very many adds in flight.
     ``disks`` gives each bookie dedicated file systems. ``autorecovery`` is the number of repair processes;
-    ``administered`` gives admin commands separate links.
+    ``administered`` gives admin commands separate links. ``following`` are the bookies that use ``zk2``.
     ``changes`` are instructions for the agent (:mod:`plans.defects`), for plain processes only.
     ``forget_registrations`` deletes a killed bookie's registration before its restart.
     """
@@ -69,6 +69,7 @@ class RunSpec:
     autorecovery: int = 0
     autorecovery_conf: Mapping[str, str] = field(default_factory=dict)
     disks: Disks | None = None
+    following: tuple[str, ...] = ()
     linked: bool = True
     logged: bool = True
     observed: bool = True

@@ -32,12 +32,13 @@ from protocol.shell import ShellCommand
 class Cluster:
     """Everything that was started for one run; made by :mod:`cluster.servers.opening`.
 
-    ``clients`` are the plan's by name. ``proxy``, ``watcher`` (the observer) and ``admin`` are None in a
-    cluster that was specified without them.
+    ``clients`` are the plan's by name. ``follower`` is ``zk2``, None where no bookie uses it. ``proxy``,
+    ``watcher`` (the observer) and ``admin`` are None in a cluster that was specified without them.
     """
 
     site: Site
     zookeeper: ZooKeeper
+    follower: ZooKeeper | None
     bookies: Mapping[str, Bookie]
     clients: Mapping[str, Client]
     autorecovery: Mapping[str, AutoRecovery]
@@ -122,7 +123,7 @@ class Cluster:
 
     def _processes(self) -> dict[str, Process]:
         every = (
-            *(self.zookeeper, self.proxy, self.watcher),
+            *(self.zookeeper, self.follower, self.proxy, self.watcher),
             *(*self.bookies.values(), *self.autorecovery.values(), *self.clients.values()),
         )
         return {process.name: process for process in every if process is not None}

@@ -24,7 +24,7 @@ from cluster.servers.cluster import Cluster
 from cluster.servers.proxy import ProxyProcess
 from cluster.servers.zookeeper import ZooKeeper
 from evidence.recorders import Recorder
-from protocol.addresses import OBSERVER, autorecovery_names
+from protocol.addresses import FOLLOWER, OBSERVER, autorecovery_names
 
 
 class Opening:
@@ -54,6 +54,10 @@ class Opening:
         metadata = self._scopes.enter("the metadata connection", Metadata(zookeeper.address))
         metadata.initialise()
         links = self._links(site)
+        follower = ZooKeeper(site, FOLLOWER) if spec.following else None
+        if follower is not None:
+            self._start("ZooKeeper's follower", [follower])
+            self._ready([follower])
         bookies = {name: Bookie(name, site, metadata) for name in spec.bookie_names}
         clients = {name: Client(name, number, site) for name, number in spec.client_numbers.items()}
         self._start("the bookies", bookies.values())
@@ -72,6 +76,7 @@ class Opening:
         return Cluster(
             site=site,
             zookeeper=zookeeper,
+            follower=follower,
             bookies=bookies,
             clients={name: client for name, client in clients.items() if name != OBSERVER},
             autorecovery=autorecovery,
@@ -94,7 +99,7 @@ class Opening:
         if not spec.linked:
             return no_links(site.addresses)
         log = (spec.folder.frames, spec.run_id) if spec.logged else None
-        return open_links(site.addresses, spec.sources, spec.bookie_names, log=log)
+        return open_links(site.addresses, spec.sources, spec.bookie_names, following=spec.following, log=log)
 
     def _join(self) -> None:
         for pool in self._pools:

@@ -1,4 +1,4 @@
-"""The run's ZooKeeper: one process whose transaction log is evidence."""
+"""The run's ZooKeeper: one process whose transaction log is evidence, and another that may follow it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from cluster.configuration import java_properties, zookeeper_properties
+from cluster.configuration import Properties, java_properties, quorum_properties, zookeeper_properties
 from cluster.metadata import NEW_CLUSTER
 from cluster.processes.process import ProcessState, Rung, Store
 from cluster.processes.runner import ZOOKEEPER as ROLE
@@ -15,7 +15,7 @@ from cluster.processes.site import JavaProgram, Site
 from cluster.servers import offline
 from cluster.servers.answers import listening, reply
 from evidence.shapes import Transaction
-from protocol.addresses import ZOOKEEPER
+from protocol.addresses import FOLLOWER, ZOOKEEPER
 from protocol.errors import ServerError
 
 MAIN = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
@@ -28,9 +28,9 @@ class ZooKeeper(Store):
     A snapshot of it has all that it has acknowledged, for that is logged before.
     """
 
-    def __init__(self, site: Site) -> None:
-        super().__init__(ZOOKEEPER, site)
-        self.address = site.addresses.direct(ZOOKEEPER)
+    def __init__(self, site: Site, name: str = ZOOKEEPER) -> None:
+        super().__init__(name, site)
+        self.address = site.addresses.direct(name)
 
     def places(self) -> Mapping[str, Path]:
         """Where its snapshots and its log are."""
@@ -53,10 +53,21 @@ class ZooKeeper(Store):
             )
 
     def _launch(self, boot: int) -> Launch:
-        (self.folder / _DATA).mkdir(exist_ok=True)
+        data = self.folder / _DATA
+        data.mkdir(exist_ok=True)
+        settings = zookeeper_properties(folder=str(self.folder), address=self.address)
+        if self._site.spec.following:
+            (data / "myid").write_text("1" if self.name == ZOOKEEPER else "2")
+            settings |= self._quorum()
         conf = self.folder / "zookeeper.conf"
-        conf.write_text(java_properties(zookeeper_properties(folder=str(self.folder), address=self.address)))
+        conf.write_text(java_properties(settings))
         return self._site.launch(JavaProgram(MAIN, self.version, self.folder, boot, ROLE), [str(conf)])
+
+    def _quorum(self) -> Properties:
+        addresses = self._site.addresses
+        votes = self.name == ZOOKEEPER
+        leader = addresses.direct(ZOOKEEPER)[0] if votes else addresses.following
+        return quorum_properties(leader, addresses.direct(FOLLOWER)[0], votes=votes)
 
     def _rungs(self) -> Sequence[Rung]:
         return (

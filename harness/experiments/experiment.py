@@ -21,7 +21,7 @@ from plans.models import Plan, plan_tree
 V2 = "v2"
 """The parameter by which a plan lets its clients speak the second version of the wire protocol."""
 _OF_NO_EFFECT = ("about", "alone", "control", "series", "source", "title")
-_LATER: Mapping[str, object] = {"zookeeper": "prompt", "loss": "process", "cures": []}
+_LATER: Mapping[str, object] = {"zookeeper": "prompt", "loss": "process", "cures": [], "zk2": []}
 """Parameters that plans got when they had been measured, with the value for which they are what they were."""
 
 

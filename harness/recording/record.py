@@ -134,6 +134,7 @@ def _spec(prepared: Prepared, plan: ResolvedPlan, folder: RunFolder) -> RunSpec:
         user_bookie_conf=properties_of(request.bookie_conf),
         user_client_conf=properties_of(request.client_conf),
         disks=cluster.disks,
+        following=cluster.zk2,
         autorecovery=cluster.autorecovery,
         autorecovery_conf=placing | cluster.autorecovery_conf,
         changes=cluster.changes,

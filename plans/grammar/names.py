@@ -24,7 +24,7 @@ from pydantic import (
 
 from plans.reading.mistakes import checked
 from plans.reading.nearest import unknown
-from protocol.addresses import ADMIN, NAME, OBSERVER, PROXY, ZOOKEEPER, bookie_name, is_bookie
+from protocol.addresses import ADMIN, FOLLOWER, NAME, OBSERVER, PROXY, ZOOKEEPER, bookie_name, is_bookie
 from protocol.modes import MODES
 
 ANY_BOOKIE = "any-bookie"
@@ -33,7 +33,7 @@ EACH = "each"
 """Stands for every ledger that an allowance does not name."""
 EVERY_DISK = "all"
 PLACEHOLDERS = (ANY_BOOKIE, ANY_CLIENT)
-RESERVED = (ADMIN, OBSERVER, PROXY, ZOOKEEPER)
+RESERVED = (ADMIN, FOLLOWER, OBSERVER, PROXY, ZOOKEEPER)
 """Names that no client may have."""
 _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 
@@ -67,6 +67,7 @@ class Names:
     modes: tuple[str, ...] | None = None
     disks: tuple[str, ...] | None = None
     autorecovery: tuple[str, ...] = ()
+    followers: tuple[str, ...] = ()
     chaos: bool = False
 
     def within_chaos(self) -> Names:
@@ -186,7 +187,7 @@ _server = _in_the_plan(
 )
 _source = _in_the_plan(
     "source of a link",
-    lambda names: [names.clients, names.bookies, names.autorecovery],
+    lambda names: [names.clients, names.bookies, names.autorecovery, names.followers],
     form="source",
     placeholders=PLACEHOLDERS,
 )
@@ -238,7 +239,7 @@ Bookies = Annotated[tuple[BookieName, ...], once("bookie")]
 Clients = Annotated[tuple[ClientName, ...], once("client")]
 ServerName = Annotated[str, AfterValidator(_server), _schema("a bookie, zk1, ar1 .. arN, or a client")]
 SourceName = Annotated[
-    str, AfterValidator(_source), _schema("where a link begins: a client, a bookie, or ar1 .. arN")
+    str, AfterValidator(_source), _schema("where a link begins: a client, a bookie, ar1 .. arN, or zk2")
 ]
 DestinationName = Annotated[str, AfterValidator(_destination), _schema("where a link ends: a bookie or zk1")]
 LogName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,30}$")]

@@ -130,7 +130,8 @@ def no_times(tree: Tree, fails: Fails) -> Tree:
 def fewer_settings(tree: Tree, fails: Fails) -> Tree:
     """Without settings of the cluster, its disks and helpers, and optional parameters of steps."""
     cluster = tree.get("cluster", {})
-    paths: list[Path] = [("cluster", key) for key in ("disks", "autorecovery", "racks") if key in cluster]
+    parts = ("disks", "autorecovery", "racks", "zk2")
+    paths: list[Path] = [("cluster", key) for key in parts if key in cluster]
     for conf in ("bookie_conf", "client_conf", "autorecovery_conf"):
         paths += [("cluster", conf, key) for key in cluster.get(conf, {})]
     paths += [(key,) for key in ("limits", "required") if key in tree]

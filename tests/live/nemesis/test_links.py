@@ -13,8 +13,9 @@ import pytest
 from cluster.interface import LinkState, Way
 from cluster.links import CLEAR, Links
 from cluster.toxiproxy import Rest
-from protocol.addresses import AddressPlan
+from protocol.addresses import QUORUM_PORT, AddressPlan
 from protocol.errors import LinkError, UsageError
+from tests.live.nemesis.conftest import BOOKIES, SOURCES, Proxy, open_links
 from tests.unit.nemesis.fault_stories import LinkStories
 
 Connect = Callable[..., socket.socket]
@@ -63,6 +64,19 @@ def test_every_source_has_a_link_to_every_server_but_itself(links: Links) -> Non
     assert {("writer", "b1"), ("b1", "zk1"), ("observer", "b3")} <= set(pairs)
     assert ("b1", "b1") not in pairs
     assert {links.state(*pair) for pair in pairs} == {CLEAR}
+
+
+def test_zookeeper_of_a_bookie_that_uses_the_follower_is_zk2(proxy: Proxy, addresses: AddressPlan) -> None:
+    links = open_links(addresses, SOURCES, BOOKIES, following=["b1"])
+    rest = Rest(addresses.proxy, PATIENCE_S)
+    ends = {name: rest.get(f"/proxies/{name}")["upstream"] for name in ("b1-zk1", "b2-zk1", "zk2-zk1")}
+    leader, follower = addresses.direct("zk1")[0], addresses.direct("zk2")[0]
+    assert ends == {
+        "b1-zk1": f"{follower}:2181",
+        "b2-zk1": f"{leader}:2181",
+        "zk2-zk1": f"{leader}:{QUORUM_PORT}",
+    }
+    assert ("zk2", "zk1") in links.pairs()
 
 
 def test_a_new_link_passes_both_ways(links: Links, b1: Any, connect: Connect) -> None:

@@ -15,6 +15,7 @@ from cluster.configuration import (
     direct_memory_mb,
     java_properties,
     parse_properties,
+    quorum_properties,
     zookeeper_properties,
 )
 from protocol.errors import UsageError
@@ -97,6 +98,14 @@ def test_zookeeper_writes_its_log_where_evidence_is_read() -> None:
     properties = zookeeper_properties(folder="/run/zk1", address=("127.9.0.201", 2181))
     assert properties["dataDir"] == "/run/zk1/data"
     assert properties["clientPortAddress"] == "127.9.0.201"
+
+
+def test_a_server_of_zookeeper_that_follows_has_no_vote() -> None:
+    leader = quorum_properties("127.9.0.201", "127.9.0.202", votes=True)
+    follower = quorum_properties("127.9.202.201", "127.9.0.202", votes=False)
+    assert (leader.get("peerType"), follower["peerType"]) == (None, "observer")
+    assert leader["server.2"] == follower["server.2"] == "127.9.0.202:2888:3888:observer"
+    assert follower["server.1"] == "127.9.202.201:2888:3888"
 
 
 def test_java_property_syntax() -> None:

@@ -10,12 +10,12 @@ import pytest
 
 from harness import preparing
 from harness.experiments.series import _repeated
-from harness.preparing import Prepared, prepare
+from harness.preparing import Prepared, prepare, require_follower
 from harness.request import RunRequest
 from harness.vocabulary import words
 from plans.exploring.seeds import HIGHEST_SEED
 from plans.load import find, load
-from protocol.errors import PlanError, UsageError
+from protocol.errors import IncapableError, PlanError, UsageError
 from tests.unit.plans.small import plan_of
 
 SOAK = "soak/kill9"
@@ -78,6 +78,13 @@ def test_results_are_where_the_environment_says(
 ) -> None:
     monkeypatch.setenv("FENCEPOST_RESULTS", named)
     assert RunRequest(SOAK).results == Path(found)
+
+
+def test_a_second_server_of_zookeeper_is_refused_in_containers() -> None:
+    plan = load(find("durability/metadata-behind"), words())
+    require_follower(plan, "local")
+    with pytest.raises(IncapableError, match="needs zk2, which the backend docker does not support"):
+        require_follower(plan, "docker")
 
 
 def test_a_mode_that_is_named_twice_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,6 +132,16 @@ def test_autorecovery_processes_are_known_where_the_plan_has_them(kind: Any) -> 
             adapter.validate_python(absent, context=known.context())
 
 
+def test_the_second_server_of_zookeeper_has_a_link_where_bookies_use_it() -> None:
+    adapter: TypeAdapter[str] = TypeAdapter(SourceName)
+    tree = {"cluster": {"zk2": ["b1"]}, "clients": ["w"]}
+    used = names_of(tree, faults=None, modes=None)
+    assert adapter.validate_python("zk2", context=used.context()) == "zk2"
+    without = names_of({"clients": ["w"]}, faults=None, modes=None)
+    with pytest.raises(ValidationError, match="`zk2`"):
+        adapter.validate_python("zk2", context=without.context())
+
+
 @pytest.mark.parametrize("wrong", [True, -1, 10, "2", None])
 def test_a_wrong_number_of_processes_names_none(wrong: object) -> None:
     tree = {"cluster": {"autorecovery": wrong}, "clients": ["w"]}

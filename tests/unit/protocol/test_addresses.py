@@ -33,3 +33,8 @@ def test_nobody_in_a_network_has_the_address_of_another() -> None:
 def test_plain_processes_stay_on_loopback() -> None:
     assert AddressPlan(9).link(101, "b2") == ("127.9.101.2", 3181)
     assert AddressPlan(9).direct("zk1") == ("127.9.0.201", 2181)
+
+
+def test_a_server_that_follows_zookeeper_reaches_it_through_its_own_link() -> None:
+    assert AddressPlan(9).direct("zk2") == ("127.9.0.202", 2181)
+    assert AddressPlan(9).following == "127.9.202.201"
