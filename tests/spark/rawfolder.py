@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -131,9 +132,8 @@ def make(
     write_history(folder, "observer", OBSERVER, observer_slots(story), began_ns=200_000 * MS)
     folder.transactions.write_text("".join(json.dumps(line) + "\n" for line in transactions(story)))
     named = [{"step": "named", "ledger": n, "name": story.names.get(n, f"l{n}")} for n in story.ledgers]
-    steps = [
-        {"step": next(iter(step)), "began_ns": n} for n, step in enumerate((plan or {}).get("steps", ()))
-    ]
+    planned = _each((resolved or {}).get("plan", plan or {}).get("steps", ()))
+    steps = [{"step": next(iter(step)), "began_ns": n} for n, step in enumerate(planned)]
     folder.steps.write_text("".join(json.dumps(line) + "\n" for line in (*named, *steps)))
     kill = {"fault": 1, "kind": "kill", "target": "b1", "params": {}}
     phases = ("planned", "injected", "confirmed", "healed")
@@ -154,6 +154,15 @@ def make(
         {"closed_ns": 900_000 * MS, "clock": clock, "complete": complete, "histories": histories} | wire
     )
     return folder
+
+
+def _each(steps: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """The steps of a plan's tree, and those of its branches."""
+    for step in steps:
+        if "together" in step:
+            yield from chain.from_iterable(map(_each, step["together"]))
+        else:
+            yield step
 
 
 def writer_slots(story: Story) -> Slots:
