@@ -49,7 +49,7 @@ def make(run: Path, shape: Shape) -> RunFolder:
     folder = RunFolder.create(run, "protected")
     folder.write_run(_facts())
     folder.transactions.write_text("".join(_transactions(shape)))
-    folder.steps.write_text(json.dumps({"step": "heal", "began_ns": 0}) + "\n")
+    folder.steps.write_text(json.dumps({"step": "heal", "began_ns": 0, "ended_ns": 1}) + "\n")
     folder.faults.write_text("")
     started = ({"server": name, "boot": 1, "event": "started", "at_ns": 1} for name in BOOKIES)
     folder.events.write_text("".join(json.dumps(event) + "\n" for event in started))

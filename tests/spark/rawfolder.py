@@ -133,7 +133,7 @@ def make(
     folder.transactions.write_text("".join(json.dumps(line) + "\n" for line in transactions(story)))
     named = [{"step": "named", "ledger": n, "name": story.names.get(n, f"l{n}")} for n in story.ledgers]
     planned = _each((resolved or {}).get("plan", plan or {}).get("steps", ()))
-    steps = [{"step": next(iter(step)), "began_ns": n} for n, step in enumerate(planned)]
+    steps = [{"step": next(iter(one)), "began_ns": n, "ended_ns": n} for n, one in enumerate(planned)]
     folder.steps.write_text("".join(json.dumps(line) + "\n" for line in (*named, *steps)))
     kill = {"fault": 1, "kind": "kill", "target": "b1", "params": {}}
     phases = ("planned", "injected", "confirmed", "healed")
