@@ -204,10 +204,14 @@ def _synced(denied: pa.Table, batch: Batch, facts: LedgerFacts) -> pa.Array:
     late = entries_of(adds.where(flagged(adds, Flag.DEFERRED_SYNC))).has(
         *(ints(denied[name]) for name in _ENTRY)
     )
-    forced = {(ledger, life): asked_ns for ledger, life, asked_ns in facts.of(FORCED)}
+    forced = facts.once(_last_forces)
     takers = zip(denied["ledger"].to_pylist(), denied["acked_by"].to_pylist(), strict=True)
     forced_ns = ints([forced.get(one, -1) for one in takers])
     return pa.array(~late | (ints(denied["acked_ns"]) < forced_ns))
+
+
+def _last_forces(facts: LedgerFacts) -> Mapping[tuple[int, int], int]:
+    return {(ledger, life): asked_ns for ledger, life, asked_ns in facts.of(FORCED)}
 
 
 def _flushed_since(run: RunFacts) -> Mapping[int, int]:
