@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from checkers.judging.verdict import EVIDENCE, within_allowance
+from checkers.judging.verdict import DURABILITY, EVIDENCE, within_allowance
 from evidence.findings import Judgement, Verdict, read_verdict
 from evidence.folder import FoundRun, RunFolder, modes_of
 from evidence.recorders import ledger_names, read_lines
@@ -52,6 +52,12 @@ class Ended:
         return frozenset(
             kind for mode in self.modes for kind in shown(mode.folder, mode.verdict.judgements.values())
         )
+
+    @cached_property
+    def losses(self) -> frozenset[str]:
+        """The classes of the entries that were lost."""
+        found = (finding for mode in self.modes for finding in mode.verdict.judgements[DURABILITY].findings)
+        return frozenset(finding.loss for finding in found if finding.kind == "lost")
 
     @cached_property
     def known(self) -> frozenset[str]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -256,19 +258,31 @@ def scenario_text(shrinker: Shrinker, confirmed: list[Ended]) -> str:
         **{key: value for key, value in best.items() if key in ("alone", "limits", "rounds")},
         "steps": best["steps"],
         "expect": {
-            again.mode: [_stated(kind, shown[kind], len(confirmed), again) for kind in kinds] or ["holds"]
+            again.mode: [
+                _stated(kind, loss, seen, len(confirmed), again)
+                for kind in kinds
+                for loss, seen in _losses(kind, confirmed) or [("", shown[kind])]
+            ]
+            or ["holds"]
         },
     }
     return plan_text(tree, comment=f"fencepost run FILE --seed {again.seed}")
 
 
-def _stated(kind: str, seen: int, of: int, again: Again) -> Tree:
+def _losses(kind: str, confirmed: Sequence[Ended]) -> list[tuple[str, int]]:
+    """The classes of loss that showed, with the number of runs: only its class states an unexplained one."""
+    found = Counter(loss for one in confirmed for loss in one.losses) if kind == "durability/lost" else {}
+    return sorted(found.items())
+
+
+def _stated(kind: str, loss: str, seen: int, of: int, again: Again) -> Tree:
     """What always showed must show again; what showed sometimes may."""
     name, _, what = kind.partition("/")
+    tree: Tree = {"property": name, "kind": what, **({"class": loss} if loss else {})}
     if of and seen == of:
-        return {"breaks": {"property": name, "kind": what}}
+        return {"breaks": tree}
     reference = f"found in {again.plan.name}, seed {again.seed}"
-    return {"defect": {"property": name, "kind": what, "reference": reference, "rate": "sometimes"}}
+    return {"defect": {**tree, "reference": reference, "rate": "sometimes"}}
 
 
 def _about(again: Again, shrinker: Shrinker, confirmed: list[Ended]) -> str:

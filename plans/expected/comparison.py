@@ -3,7 +3,8 @@
 An expectation never changes a verdict. Rules: an ``unknown`` verdict meets no expectation; nor does
 a required property that is unknown on a ledger where no stated anomaly shows; an anomaly that counts
 and that nothing states fails the run; what should break must break, in every round; a defect that
-shows ``sometimes`` may be absent, which is reported; a defect that any plan may meet
+shows ``sometimes`` may be absent, which is reported; an unexplained loss needs a statement that means it;
+a defect that any plan may meet
 (:mod:`plans.expected.expectations`) is reported where it shows; a client must decide as ``decides``
 says, and figures be within the bounds of ``measures``. Reads no evidence: everything
 compared is passed as plain data.
@@ -25,6 +26,7 @@ class Found(NamedTuple):
     """One anomaly found: property, kind, the ledger's name in the run (empty: none), class of loss.
 
     It is about the entries ``first`` to ``last`` (-1: none), and stands for ``amount`` of them or of events.
+    ``beyond_end`` is true for a loss in a ledger that another anomaly shows to be closed below it.
     """
 
     property: str
@@ -34,6 +36,7 @@ class Found(NamedTuple):
     first: int = -1
     last: int = -1
     amount: int = 1
+    beyond_end: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,7 @@ def compare(
     outside = any(one.outside for one in measures)
     contradicted = whole and (outside or any(row.recorded for row in differing))
     against = [row.complaint for row in differing] + [one.reason for one in measures if not one.met]
-    anomalies = list(found) if verdict == "anomaly" else []
+    anomalies = _with_ends(found) if verdict == "anomaly" else []
     doubt = _doubt(verdict, anomalies)
     if doubt:
         return Comparison(
@@ -158,9 +161,30 @@ def _matches(entry: Breaks | Defect, found: Found, rounds: int) -> bool:
         entry.property == found.property
         and entry.kind in ("", found.kind)
         and entry.ledger in (None, ledger_and_round(found.ledger, rounds)[0])
-        and entry.loss in (None, found.loss)
+        and (entry.loss == found.loss if entry.loss else not _unexplained(found) or _exact(entry))
         and (entry.entries is None or entry.entries[0] <= found.first <= found.last <= entry.entries[1])
     )
+
+
+def _with_ends(found: Iterable[Found]) -> list[Found]:
+    """The anomalies, each with whether its entries are beyond the end at which their ledger was closed."""
+    found = list(found)
+    ends: dict[str, int] = {}
+    for one in found:
+        if one.ledger and (one.property, one.kind) == ("closing", "closed_below"):
+            ends[one.ledger] = min(one.first, ends.get(one.ledger, one.first))
+    return [one._replace(beyond_end=one.ledger in ends and one.first >= ends[one.ledger]) for one in found]
+
+
+def _unexplained(found: Found) -> bool:
+    """Whether bookies lost an entry that nothing in the run may take; a close that is stated may hide it."""
+    return found.loss == "unexplained" and not found.beyond_end
+
+
+def _exact(entry: Breaks | Defect) -> bool:
+    """Whether an entry says which loss it means, without its class: these entries, or a defect's ledger."""
+    named = isinstance(entry, Defect) and entry.ledger is not None
+    return named or (entry.entries is not None and entry.count is not None)
 
 
 def _on_the_way(
@@ -202,7 +226,7 @@ def unstated(
 ) -> list[Found]:
     """The anomalies that nothing states, neither the plan nor the list of known defects."""
     stated = [entry for entry in applicable(expect, mode, version) if isinstance(entry, Breaks | Defect)]
-    return _unmatched([*stated, *standing(mode, version)], found, rounds)
+    return _unmatched([*stated, *standing(mode, version)], _with_ends(found), rounds)
 
 
 def _unmatched(stated: Sequence[Breaks | Defect], anomalies: Iterable[Found], rounds: int) -> list[Found]:

@@ -20,7 +20,7 @@ from tests.unit.plans.small import HEAD
 HOLDS = Holds()
 LOST = Found("durability", "lost", "main", "undetermined")
 BELOW = Found("closing", "closed_below", "main")
-ELSEWHERE = Found("durability", "lost", "other", "unexplained")
+ELSEWHERE = Found("durability", "lost", "other", "explained")
 FENCED = Found("fencing", "write_after_close", "main")
 
 
@@ -256,6 +256,45 @@ def test_class_entries_and_count_narrow_what_is_stated(
     comparison = compared([entry], found)
     assert (comparison.met, comparison.unexpected) == (met, unexpected)
     assert said in comparison.reasons[0]
+
+
+UNEXPLAINED = FORGED._replace(loss="unexplained")
+CUT = Found("closing", "closed_below", "control", first=10, last=19, amount=10)
+BUG: dict[str, object] = {"reference": "#1"}
+
+
+@pytest.mark.parametrize(
+    ("stated", "others", "met"),
+    [
+        ({}, [], False),
+        ({"ledger": "control"}, [], False),
+        ({"ledger": "control", "kind": "lost", "entries": [10, 19]}, [], False),
+        ({"count": 10}, [], False),
+        ({"entries": [10, 19], "count": 10}, [], True),
+        ({"class": "unexplained"}, [], True),
+        (BUG, [], False),
+        ({**BUG, "rate": "sometimes"}, [], False),
+        ({**BUG, "ledger": "control"}, [], True),
+        ({}, [CUT], True),
+        ({}, [CUT._replace(first=9)], True),
+        ({}, [CUT._replace(first=11)], False),
+        ({}, [CUT._replace(first=11), CUT], True),
+        ({}, [CUT._replace(kind="two_ends")], False),
+        ({}, [CUT._replace(property="log")], False),
+        ({}, [CUT._replace(ledger="other")], False),
+    ],
+)
+def test_an_unexplained_loss_needs_a_statement_that_means_it(
+    stated: dict[str, object], others: list[Found], met: bool
+) -> None:
+    model = Defect if "reference" in stated else Breaks
+    entry = model.model_validate({"property": "durability", **stated})
+    closes = [Breaks.model_validate({"property": one.property, "kind": one.kind}) for one in others]
+    said = compared([entry, *closes], [UNEXPLAINED, *others])
+    assert (said.met, said.unexpected) == (met, not met)
+    left = unstated({"m": [entry, *closes]}, [UNEXPLAINED, *others], mode="m", version="4.18.0")
+    assert bool(left) is not met
+    assert compared([entry, *closes], [FORGED, *others]).met is (stated.get("class") is None)
 
 
 @pytest.mark.parametrize("entries", [[5], [1, 2, 3], [2, 1]])

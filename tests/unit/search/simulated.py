@@ -5,8 +5,10 @@ from __future__ import annotations
 from search.running import Ended
 
 
-def ending(verdict: str, *kinds: str, known: bool = False, headline: str = "") -> type[Ended]:
+def ending(
+    verdict: str, *kinds: str, known: bool = False, headline: str = "", losses: tuple[str, ...] = ()
+) -> type[Ended]:
     """A class of runs with this verdict and failures of these kinds, all of them ``known`` or none."""
     found = frozenset(kinds)
-    told = {"verdict": verdict, "headline": headline, "kinds": found}
+    told = {"verdict": verdict, "headline": headline, "kinds": found, "losses": frozenset(losses)}
     return type("Simulated", (Ended,), {**told, "known": found if known else frozenset()})

@@ -37,6 +37,7 @@ Loses = Callable[[Tree], bool]
 Told = ending("anomaly", KIND)
 ToldOther = ending("anomaly", "fencing/acked_after_fence")
 Held = ending("valid")
+A, B = "explained", "unexplained"
 
 
 def found() -> Plan:
@@ -210,6 +211,12 @@ def test_the_scenario_states_what_always_showed(small: Shrinker) -> None:
     assert plan.cluster.version == "4.18.0"
     (stated,) = plan.expect["unprotected"]
     assert (stated.says, plan.control[0].mode) == ("breaks", "unprotected")
+
+
+def test_the_scenario_states_each_class_of_loss(small: Shrinker) -> None:
+    both, one = (ending("anomaly", KIND, losses=found) for found in ((A, B), (A,)))
+    entries = scenario(small, both, one).expect["unprotected"]
+    assert [(entry.says, getattr(entry, "loss", None)) for entry in entries] == [("breaks", A), ("defect", B)]
 
 
 def test_the_scenario_of_a_run_that_was_alone_runs_alone(shrinker: Callable[..., Shrinker]) -> None:
