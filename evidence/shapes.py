@@ -160,6 +160,7 @@ class EventDetail(TypedDict, total=False):
     code: int | None
     signal: int | None
     slots: int
+    ended: int
     command: str
     target: str
     ledgerId: int
@@ -219,7 +220,13 @@ class StepLine(TypedDict, total=False):
     params: Mapping[str, object]
 
 
-class CopyTree(TypedDict):
+class ListedFiles(TypedDict, total=False):
+    """The files of a copy of a disk, which older runs do not list."""
+
+    files: Sequence[str]
+
+
+class CopyTree(ListedFiles):
     """``copy.json`` of a copy of a disk (:mod:`evidence.raw.disk_layout`)."""
 
     server: str

@@ -23,16 +23,20 @@ from checkers.judging.contract import RunFacts
 from evidence.collect.clock import WallClock
 from evidence.collect.collected import Collected
 from evidence.collect.crosscheck import (
+    Slots,
+    copies_missing,
     ends_unexplained,
     faults_missing,
     histories_cut,
     histories_missing,
+    logs_missing,
     starts_missing,
     steps_missing,
 )
 from evidence.collect.faults import collect_faults
 from evidence.collect.frames import Lives, WireNames
 from evidence.collect.histories import SegmentFile, missing_histories, segment_files, tables_of
+from evidence.collect.holdings import lacking
 from evidence.collect.ledgers import collect_chains, collect_ledgers
 from evidence.collect.logs import log_events
 from evidence.collect.sealing import damage_to_seal
@@ -125,6 +129,8 @@ class _Raw:
     ) -> None:
         self.session, self.folder, self.run, self.end, self.spoiled = session, folder, run, end, spoiled
         self.histories, self.wires = segment_files(folder.operations), wire_files(folder.frames)
+        logs = ((log, _LOG_NAME.fullmatch(log.name)) for log in folder.boot_logs())
+        self.logs = [(log.parent.name, int(boot[1]), log) for log, boot in logs if boot]
         self.clock = WallClock.of(run["clock"], end["clock"] if end else None)
         self.transactions = self._transactions()
 
@@ -173,10 +179,7 @@ class _Raw:
 
     def servers(self, disks: Sequence[EventLine]) -> Collected:
         """The events of servers: as recorded, of copied disks, and from the logs of all boots."""
-        logs = ((log, _LOG_NAME.fullmatch(log.name)) for log in self.folder.boot_logs())
-        logged = [
-            event for log, boot in logs if boot for event in log_events(log.parent.name, int(boot[1]), log)
-        ]
+        logged = [event for server, boot, log in self.logs for event in log_events(server, boot, log)]
         events = read_lines(self.folder.events)
         lines, changes = [*events.records, *disks], self.transactions.records
         return collect_servers(lines, self.clock, logged, events.damage, transactions=changes)
@@ -206,13 +209,18 @@ class _Raw:
         done: Mapping[SegmentFile, Segment],
     ) -> list[str]:
         """Where parts of the record disagree. A run that left steps out lacks their faults rightly."""
-        damage = list(histories_cut({file: (part.slots, part.torn) for file, part in done.items()}, servers))
+        slots = {file: Slots(part.slots, part.torn, part.ended) for file, part in done.items()}
+        damage = list(histories_cut(slots, servers))
         damage += histories_missing(done, servers, self.run["clients"])
         steps = read_lines(self.folder.steps)
         damage += [f"record: {what}" for what in steps.damage]
         if self.end:
             damage += starts_missing(servers, self.run["bookies"])
             damage += ends_unexplained(servers, faults, steps.records)
+            logged = {(server, boot) for server, boot, _ in self.logs}
+            damage += logs_missing(servers, self.run["bookies"], logged)
+            copied = {(server, boot): lacking(path) for server, boot, path in copies(self.folder.holdings)}
+            damage += copies_missing(servers, faults, self.run["bookies"], copied)
         if self.end and not self.end.get("left_out"):
             damage += faults_missing(self.run["plan"], faults)
             damage += steps_missing(self.run["plan"], steps.records)

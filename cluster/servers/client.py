@@ -164,8 +164,9 @@ class Client(Process):
             said = self.submit("quit")
             ended = self._await_exit(boot, timeout_s, "the quit command")
             self.close()
-            if said.exception() is None and (slots := said.result().get("slots")) is not None:
-                self._record(boot, RECORDED, slots=slots)  # how much of its history this boot used
+            reply = {} if said.exception() else said.result()
+            if counts := {name: reply[name] for name in ("slots", "ended") if name in reply}:
+                self._record(boot, RECORDED, **counts)  # how much of its history this boot used
             return ended
 
     def close(self) -> None:

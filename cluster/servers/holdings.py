@@ -61,7 +61,8 @@ class DiskRecord:
         facts = {"server": self._server, "boot": ended.boot, "linked": linked, "failed": failed}
         times = {"began_ns": began_ns, "ended_ns": time.monotonic_ns()}
         target.mkdir(parents=True, exist_ok=True)
-        write_json(target / COPY_JSON, {**facts, **times})
+        files = sorted(path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file())
+        write_json(target / COPY_JSON, {**facts, **times, "files": files})
 
 
 def _copied(places: Mapping[str, Path], target: Path) -> Iterator[tuple[str, str]]:

@@ -3,8 +3,9 @@
 Each step of the plan is recorded, each fault step has its fault, each boot of a bookie its start, each
 unclean end of a process is caused by a fault or an unplanned death, each boot of a client that answered has
 a history, and that of a client that exited with 0 is whole: no half of a slot is torn, and it holds no
-fewer slots than the client reported. Returns only sentences on damage. The other modules of this package
-check single files and tables.
+fewer slots and outcomes than the client reported. Each boot of a bookie or of autorecovery has its log, and
+each bookie that died and was started again a copy of its disk. Returns only sentences on damage. The other
+modules of this package check single files and tables.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from evidence.codes import ANSWERING, NEVER, RECORDED
 from evidence.collect.histories import SegmentFile, tables_of
 from evidence.schemas import FaultRow, ServerRow
 from evidence.shapes import EventDetail, PlanStep, PlanTree, StepLine
-from protocol.addresses import ADMIN, OBSERVER, ZOOKEEPER
-from protocol.faults import EFFECTS, UNPLANNED, effects_of, unclean
+from protocol.addresses import ADMIN, OBSERVER, ZOOKEEPER, is_autorecovery
+from protocol.faults import EFFECTS, UNPLANNED, Loses, effects_of, unclean
 from protocol.wording import counted
 
 
@@ -124,23 +126,77 @@ def histories_missing(
             yield f"{tables_of(name)}: no history of {name}, boot {boot}"
 
 
-def histories_cut(
-    found: Mapping[SegmentFile, tuple[int, int]], servers: Iterable[ServerRow]
-) -> Iterator[str]:
-    """Torn halves of a client that exited with 0, and fewer slots than a client reported.
+class Slots(NamedTuple):
+    """How many slots of a history are used, have a torn half, and have an outcome."""
 
-    ``found`` gives for each file how many slots it uses and how many halves are torn.
+    used: int
+    torn: int
+    ended: int
+
+
+def histories_cut(found: Mapping[SegmentFile, Slots], servers: Iterable[ServerRow]) -> Iterator[str]:
+    """Torn halves of a client that exited with 0, and fewer slots or outcomes than a client reported.
+
+    Clients of older releases did not count their outcomes.
     """
-    slots: Counter[tuple[str, int]] = Counter()
-    torn: Counter[tuple[str, int]] = Counter()
-    for file, (used, halves) in found.items():
-        slots[file.client, file.boot] += used
-        torn[file.client, file.boot] += halves
+    held: dict[tuple[str, int], Slots] = {}
+    for file, slots in found.items():
+        life = file.client, file.boot
+        held[life] = Slots(*map(sum, zip(held.get(life, (0, 0, 0)), slots, strict=True)))
     for row in servers:
-        life, detail = (row["server"], row["boot"]), json.loads(row["detail"])
+        slots, detail = held.get((row["server"], row["boot"]), Slots(0, 0, 0)), json.loads(row["detail"])
         name = f"{tables_of(row['server'])}: {row['server']} boot {row['boot']}"
-        if row["event"] == "exit" and detail.get("code") == 0 and torn[life]:
-            yield f"{name} exited with 0, and {torn[life]} halves of its slots are torn"
-        said = detail.get("slots")
-        if row["event"] == RECORDED and not (isinstance(said, int) and said <= slots[life]):
-            yield f"{name} reported {said} slots at its end, its files hold {slots[life]}"
+        if row["event"] == "exit" and detail.get("code") == 0 and slots.torn:
+            yield f"{name} exited with 0, and {slots.torn} halves of its slots are torn"
+        if row["event"] != RECORDED:
+            continue
+        said, ended = detail.get("slots"), detail.get("ended", 0)
+        if not (isinstance(said, int) and said <= slots.used):
+            yield f"{name} reported {said} slots at its end, its files hold {slots.used}"
+        elif ended > slots.ended:
+            yield f"{name} reported {ended} outcomes at its end, its files hold {slots.ended}"
+
+
+def logs_missing(
+    servers: Iterable[ServerRow], bookies: Container[str], logs: Container[tuple[str, int]]
+) -> Iterator[str]:
+    """Boots of bookies and of autorecovery without a log, by which their steps at boot are judged."""
+    for row in servers:
+        name, boot = row["server"], row["boot"]
+        logged = row["event"] == "started" and (name in bookies or is_autorecovery(name))
+        if logged and (name, boot) not in logs:
+            yield f"servers: the log of {name} boot {boot} is missing"
+
+
+def copies_missing(
+    servers: Sequence[ServerRow],
+    faults: Sequence[FaultRow],
+    bookies: Container[str],
+    copied: Mapping[tuple[str, int], Sequence[str]],
+) -> Iterator[str]:
+    """Bookies that died and were started again of whose disk no copy, or not the whole copy, is there.
+
+    ``copied`` gives for each copy (bookie, boot) the files that it lists and lacks. A disk that a fault still
+    spoils when the bookie is started again is not copied.
+    """
+    for (name, boot), gone in sorted(copied.items()):
+        yield from (f"holdings: {name}-{boot}: {file} is missing" for file in gone)
+    started = [row for row in servers if row["event"] == "started"]
+    for row in servers:
+        name, boot, detail = row["server"], row["boot"], json.loads(row["detail"])
+        died = row["event"] == "exit" and name in bookies
+        if not died or not unclean(signal=detail.get("signal"), code=detail.get("code")):
+            continue
+        again = [one["latest_ns"] for one in started if one["server"] == name and one["boot"] > boot]
+        if again and (name, boot) not in copied and not _spoiled(faults, name, min(again)):
+            yield f"holdings: the copy of the disk of {name} boot {boot} is missing"
+
+
+def _spoiled(faults: Iterable[FaultRow], name: str, at_ns: int) -> bool:
+    """Whether a fault that changes the disk of this bookie was in force then."""
+    return any(
+        name in fault["target"].split(",")
+        and effects_of(fault["kind"]).loses is Loses.STORED
+        and fault["injected_ns"] <= at_ns <= fault["healed_ns"]
+        for fault in faults
+    )

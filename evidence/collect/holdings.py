@@ -64,6 +64,15 @@ def read_copy(
     return DiskRead(table, {**line, "event": READ, **disk.told()})
 
 
+def lacking(copy: Path) -> list[str]:
+    """The files that a copy lists and does not have."""
+    try:
+        facts: CopyTree = read_json(copy / COPY_JSON)
+    except EvidenceError:
+        return []  # it was not ended
+    return [name for name in facts.get("files", ()) if not (copy / name).is_file()]
+
+
 def _facts(folder: Path, server: str, boot: int) -> CopyTree:
     """``copy.json``; ``ValueError`` where it does not describe a copy that was taken of this boot."""
     try:

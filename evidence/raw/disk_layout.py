@@ -6,6 +6,7 @@ bookie gives the source folder. ``copy.json`` is written last: without it a copy
 
 ``copy.json``: ``server``, ``boot``, ``began_ns``, ``ended_ns``; ``linked``, the SHA-256 of each file
 that is a hard link (a later write into such a file changes the copy as well, and the sum shows it);
+``files``, the names of all files, which older copies do not list;
 ``failed``, why the copy failed.
 """
 

@@ -69,7 +69,7 @@ class Segment:
 
     ``slots`` counts the used slots, damaged ones included. ``torn`` counts halves that the
     client's end left unfinished. ``rows`` are the sound slots, a torn outcome as none. ``damage``
-    are sentences, empty for a sound file.
+    are sentences, empty for a sound file. ``ended`` counts the slots with an outcome.
     """
 
     client: int
@@ -77,6 +77,7 @@ class Segment:
     slots: int
     rows: Rows
     torn: int = 0
+    ended: int = 0
     damage: tuple[str, ...] = ()
 
     @property
@@ -167,7 +168,8 @@ def _decode(stored: Words, written: Mask, client: int, first_seq: int, damage: t
         stored = stored.copy()
         stored[torn, 1] = 0
     rows = _chosen(stored.reshape(-1).view(SLOT), sound & ~broken)
-    return Segment(client, first_seq, len(stored), rows, torn=cut + int(torn.sum()), damage=named)
+    ended = int(np.count_nonzero(rows["completed"]["outcome"] != Outcome.PENDING))
+    return Segment(client, first_seq, len(stored), rows, cut + int(torn.sum()), ended, named)
 
 
 def _chosen(rows: Rows, mask: Mask) -> Rows:

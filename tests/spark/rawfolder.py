@@ -107,7 +107,7 @@ def make(
     boots, ``events`` are further events of them. ``doctored`` changes the raw evidence before it is closed.
     """
     folder = RunFolder.create(path, (resolved or {}).get("mode", "protected"))
-    for server, text in (logs or {}).items():
+    for server, text in (dict.fromkeys(BOOKIES, "") | dict(logs or {})).items():
         folder.server(server).mkdir(parents=True)
         (folder.server(server) / "boot-1.log").write_text(text)
     folder.write_run(

@@ -18,7 +18,7 @@ SLOTS = 52  # create, adds, close
 PLAN = {"steps": [{"kill": {"target": "b1"}}]}
 KILLED = {"server": "b1", "boot": 1, "event": "exit", "code": None, "signal": 9, "at_ns": 2}
 ENDED = [
-    {"server": "writer", "boot": 1, "event": "recorded", "slots": SLOTS, "at_ns": 10**12},
+    {"server": "writer", "boot": 1, "event": "recorded", "slots": SLOTS, "ended": SLOTS, "at_ns": 10**12},
     *(
         {"server": name, "boot": 1, "event": "exit", "code": 0, "at_ns": 10**12}
         for name in ("writer", "observer")
@@ -57,6 +57,11 @@ def one_torn(content: bytearray) -> None:
     torn_outcome(content, 20)
 
 
+def last_add_without_end(content: bytearray) -> None:
+    end = (2 + 50) * SLOT_BYTES
+    content[end - SLOT_BYTES // 2 : end] = bytes(SLOT_BYTES // 2)
+
+
 def cut(content: bytearray) -> None:
     content[(1 + 22) * SLOT_BYTES : (1 + SLOTS) * SLOT_BYTES] = bytes(30 * SLOT_BYTES)
 
@@ -73,6 +78,16 @@ def second_boot(folder: RunFolder) -> None:
 def no_start(folder: RunFolder) -> None:
     lines = folder.events.read_text().splitlines(keepends=True)
     folder.events.write_text("".join(line for line in lines if '"b2"' not in line))
+
+
+def no_log(folder: RunFolder) -> None:
+    (folder.server("b2") / "boot-1.log").unlink()
+
+
+def no_copy(folder: RunFolder) -> None:
+    with folder.events.open("a") as events:
+        events.write('{"server":"b1","boot":2,"event":"started","at_ns":3}\n')
+    (folder.server("b1") / "boot-2.log").touch()
 
 
 def no_steps(folder: RunFolder) -> None:
@@ -93,11 +108,25 @@ def test_a_record_that_agrees_is_valid(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("doctored", "damage"),
     [
-        (history(one_torn), ["operations: writer boot 1 exited with 0, and 1 halves of its slots are torn"]),
+        (
+            history(one_torn),
+            [
+                "operations: writer boot 1 exited with 0, and 1 halves of its slots are torn",
+                "operations: writer boot 1 reported 52 outcomes at its end, its files hold 51",
+            ],
+        ),
         (
             history(all_torn),
-            ["operations: writer boot 1 exited with 0, and 52 halves of its slots are torn"],
+            [
+                "operations: writer boot 1 exited with 0, and 52 halves of its slots are torn",
+                "operations: writer boot 1 reported 52 outcomes at its end, its files hold 0",
+            ],
         ),
+        (
+            history(last_add_without_end),
+            ["operations: writer boot 1 reported 52 outcomes at its end, its files hold 51"],
+        ),
+        (no_log, ["servers: the log of b2 boot 1 is missing"]),
         (half_a_step, ["record: steps.jsonl line 3 is damaged"]),
         (no_steps, ["record: the plan has 1 step, 0 are recorded"]),
         (history(cut), ["operations: writer boot 1 reported 52 slots at its end, its files hold 22"]),
@@ -118,6 +147,12 @@ def test_a_part_that_went_before_the_evidence_was_closed_is_missed(
     verdict = judged(tmp_path, doctored)
     assert verdict.verdict is Verdict.UNKNOWN
     assert list(verdict.damage) == damage
+
+
+def test_a_copy_of_a_disk_that_went_is_missed(tmp_path: Path) -> None:
+    """Only with a wire log anything rests on it."""
+    verdict = judged(tmp_path, no_copy)
+    assert list(verdict.damage) == ["holdings: the copy of the disk of b1 boot 1 is missing"]
 
 
 def test_a_run_of_a_client_that_reported_nothing_is_judged_as_ever(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from cluster.interface import Exit
 from cluster.servers.holdings import DiskRecord
+from evidence.collect.holdings import lacking
 
 
 @pytest.fixture
@@ -64,6 +65,17 @@ def test_the_index_and_the_journal_that_a_boot_replays_are_copied(record, places
     told = facts(tmp_path)
     assert (told["server"], told["boot"], told["failed"]) == ("b1", 1, "")
     assert 0 < told["began_ns"] <= told["ended_ns"]
+
+
+def test_a_copy_lists_its_files(record, places, tmp_path):
+    record.take(died(), places)
+    copy = tmp_path / "holdings" / "b1-1"
+    assert facts(tmp_path)["files"] == files(tmp_path)[1:]
+    assert lacking(copy) == []
+    (copy / "ledgers" / "locations" / "000004.log").unlink()
+    assert lacking(copy) == ["ledgers/locations/000004.log"]
+    (copy / "copy.json").write_text("{}")
+    assert lacking(copy) == []
 
 
 def test_only_what_is_never_written_again_is_linked(record, places, tmp_path):

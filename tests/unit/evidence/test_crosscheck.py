@@ -10,10 +10,13 @@ import pytest
 
 from evidence.codes import NEVER
 from evidence.collect.crosscheck import (
+    Slots,
+    copies_missing,
     ends_unexplained,
     faults_missing,
     histories_cut,
     histories_missing,
+    logs_missing,
     starts_missing,
     steps_missing,
 )
@@ -129,7 +132,11 @@ def test_a_start_without_a_time_lets_nothing_refuse() -> None:
 
 
 def test_a_client_that_ended_in_order_left_no_torn_half() -> None:
-    found = {file(1): (5, 2), file(2): (5, 1), file(1, client="observer"): (5, 1)}
+    found = {
+        file(1): Slots(5, 2, 3),
+        file(2): Slots(5, 1, 4),
+        file(1, client="observer"): Slots(5, 1, 4),
+    }
     rows = [
         event("writer", boot=1, **KILLED),
         event("writer", boot=2, **IN_ORDER),
@@ -150,7 +157,7 @@ def test_each_boot_of_a_client_that_answered_has_a_history() -> None:
 
 
 def test_a_client_reported_no_more_slots_than_its_files_hold() -> None:
-    found = {file(1): (65_536, 0), file(1, 2): (4, 0), file(2): (7, 0)}
+    found = {file(1): Slots(65_536, 0, 65_536), file(1, 2): Slots(4, 0, 4), file(2): Slots(7, 0, 7)}
     rows = [event("writer", name="recorded", boot=boot, slots=slots) for boot, slots in ((1, 65_540), (2, 9))]
     assert list(histories_cut(found, rows)) == [
         "operations: writer boot 2 reported 9 slots at its end, its files hold 7"
@@ -159,5 +166,58 @@ def test_a_client_reported_no_more_slots_than_its_files_hold() -> None:
 
 
 def test_a_report_without_a_number_of_slots_is_damage() -> None:
-    said = histories_cut({file(1): (7, 0)}, [event("writer", name="recorded", slot=7)])
+    said = histories_cut({file(1): Slots(7, 0, 7)}, [event("writer", name="recorded", slot=7)])
     assert list(said) == ["operations: writer boot 1 reported None slots at its end, its files hold 7"]
+
+
+@pytest.mark.parametrize(("reported", "cut"), [({}, False), ({"ended": 11}, False), ({"ended": 12}, True)])
+def test_a_client_stored_no_fewer_outcomes_than_it_reported(reported: Row, cut: bool) -> None:
+    """A client may end with adds in flight; only its own number shows which outcomes there were."""
+    found = {file(1): Slots(8, 0, 6), file(1, 2): Slots(5, 0, 5)}
+    said = list(histories_cut(found, [event("writer", name="recorded", slots=13, **reported)]))
+    assert said == ["operations: writer boot 1 reported 12 outcomes at its end, its files hold 11"] * cut
+
+
+def test_each_boot_of_a_bookie_and_of_autorecovery_has_a_log() -> None:
+    names = ("b1", "ar1", "zk1", "writer")
+    rows = [event(name, name="started", boot=boot) for name in names for boot in (1, 2)]
+    said = logs_missing([*rows, event("b2")], {"b1": 1, "b2": 2}, {("b1", 2), ("ar1", 1)})
+    assert list(said) == [
+        "servers: the log of b1 boot 1 is missing",
+        "servers: the log of ar1 boot 2 is missing",
+    ]
+
+
+AGAIN = event(name="started", boot=2, at_ns=30)
+
+
+def spoils(kind: str, *, healed_ns: int = NEVER, target: str = "b1") -> Row:
+    return fault(kind, target, planned_ns=5, injected_ns=6, healed_ns=healed_ns)
+
+
+@pytest.mark.parametrize(
+    ("rows", "faults", "copied", "missing"),
+    [
+        ([event(**KILLED), AGAIN], [], {}, True),
+        ([event(**KILLED), AGAIN], [], {("b1", 2): []}, True),
+        ([event(**KILLED), AGAIN], [], {("b1", 1): []}, False),
+        ([event(code=1, signal=None), AGAIN], [], {}, True),
+        ([event(**KILLED)], [], {}, False),
+        ([event(**IN_ORDER), AGAIN], [], {}, False),
+        ([event("ar1", **KILLED), event("ar1", name="started", boot=2)], [], {}, False),
+        ([event(**KILLED), AGAIN], [spoils("read_only")], {}, False),
+        ([event(**KILLED), AGAIN], [spoils("read_only", healed_ns=29)], {}, True),
+        ([event(**KILLED), AGAIN], [spoils("read_only", target="b2")], {}, True),
+        ([event(**KILLED), AGAIN], [spoils("power_loss")], {}, True),
+    ],
+)
+def test_a_bookie_that_died_and_was_started_again_has_a_copy_of_its_disk(
+    rows: list[Row], faults: list[Row], copied: dict[tuple[str, int], list[str]], missing: bool
+) -> None:
+    said = list(copies_missing(rows, faults, {"b1": 1, "b2": 2}, copied))
+    assert said == ["holdings: the copy of the disk of b1 boot 1 is missing"] * missing
+
+
+def test_a_copy_of_a_disk_has_the_files_that_it_lists() -> None:
+    said = copies_missing([], [], {"b1": 1}, {("b1", 1): ["ledgers/lastMark"], ("b1", 2): []})
+    assert list(said) == ["holdings: b1-1: ledgers/lastMark is missing"]

@@ -36,7 +36,8 @@ final class CommandLoop {
                 continue;
             }
             if ("quit".equals(message.path("do").textValue())) {
-                replies.send(answering(message, Replies.object().put("ok", true).put("slots", ending.end())));
+                ObjectNode reply = Replies.object().put("ok", true);
+                replies.send(answering(message, reply.setAll(ending.end())));
                 return;
             }
             threads.execute(() -> handle(message));
@@ -46,8 +47,8 @@ final class CommandLoop {
     /** Work to do before a graceful shutdown. */
     @FunctionalInterface
     interface Ending {
-        /** Does it, and says how many slots of the history were used. */
-        long end() throws IOException;
+        /** Does it, and says how much of the history was used. */
+        ObjectNode end() throws IOException;
     }
 
     private void handle(JsonNode message) {

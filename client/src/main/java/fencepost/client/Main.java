@@ -66,7 +66,7 @@ public final class Main {
         Runtime.getRuntime().halt(0);
     }
 
-    private static long end(BookKeeper bookkeeper, History history) throws IOException {
+    private static ObjectNode end(BookKeeper bookkeeper, History history) throws IOException {
         try {
             bookkeeper.close();
         } catch (BKException e) {
@@ -75,7 +75,7 @@ public final class Main {
             Thread.currentThread().interrupt();
         }
         history.close();
-        return history.slots();
+        return Replies.object().put("slots", history.slots()).put("ended", history.ended());
     }
 
     private static Map<String, Command> commands(Session session, ObjectNode about) {

@@ -7,6 +7,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 
 /**
@@ -19,6 +20,7 @@ public final class FileHistory implements History {
     private final Consumer<HistoryException> lost;
     private final ExecutorService preparer = Executors.newSingleThreadExecutor(FileHistory::preparerThread);
     private final Object lock = new Object();
+    private final LongAdder ended = new LongAdder();
 
     private Segment segment;
     private int number = 1;
@@ -46,7 +48,7 @@ public final class FileHistory implements History {
             long seq = segment.firstSeq() + slot;
             long invokedNs = System.nanoTime();
             segment.invoked(slot, seq, invokedNs, invocation);
-            return new Recorded(segment, slot, seq, invokedNs);
+            return new Recorded(segment, slot, seq, invokedNs, ended);
         }
     }
 
@@ -56,7 +58,13 @@ public final class FileHistory implements History {
             int slot = claim();
             segment.invoked(slot, segment.firstSeq() + slot, invokedNs, invocation);
             segment.completed(slot, System.nanoTime(), completion);
+            ended.increment();
         }
+    }
+
+    @Override
+    public long ended() {
+        return ended.sum();
     }
 
     @Override
@@ -126,14 +134,16 @@ public final class FileHistory implements History {
         private final int slot;
         private final long seq;
         private final long invokedNs;
+        private final LongAdder ended;
         @SuppressWarnings("unused") // through ENDS
         private volatile int ends;
 
-        Recorded(Segment segment, int slot, long seq, long invokedNs) {
+        Recorded(Segment segment, int slot, long seq, long invokedNs, LongAdder ended) {
             this.segment = segment;
             this.slot = slot;
             this.seq = seq;
             this.invokedNs = invokedNs;
+            this.ended = ended;
         }
 
         @Override
@@ -152,6 +162,7 @@ public final class FileHistory implements History {
                 return false;
             }
             segment.completed(slot, System.nanoTime(), completion);
+            ended.increment(); // after it is stored, so that the files never hold fewer than the number says
             return true;
         }
     }

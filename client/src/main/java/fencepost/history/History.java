@@ -11,6 +11,9 @@ public interface History extends AutoCloseable {
     /** Number of slots used up to now; a client reports it at its end, so that a truncated history is detected. */
     long slots();
 
+    /** Number of slots whose outcome was stored up to now; a client reports it at its end as well. */
+    long ended();
+
     /** Gives back what was prepared but not used. */
     @Override
     void close();

@@ -19,6 +19,11 @@ final class NoHistory implements History {
     }
 
     @Override
+    public long ended() {
+        return 0;
+    }
+
+    @Override
     public void close() {
     }
 

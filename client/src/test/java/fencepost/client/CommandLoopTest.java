@@ -96,7 +96,7 @@ class CommandLoopTest {
         new CommandLoop(commands, replies, threads).run(
                 new BufferedReader(new StringReader(String.join("\n", lines))), () -> {
                     ended.set(true);
-                    return 5;
+                    return Replies.object().put("slots", 5);
                 });
         threads.shutdown();
         assertTrue(threads.awaitTermination(10, TimeUnit.SECONDS));

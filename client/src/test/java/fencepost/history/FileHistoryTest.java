@@ -84,8 +84,11 @@ class FileHistoryTest {
     void anOperationEndsOnce() throws IOException {
         try (FileHistory history = open()) {
             Pending pending = history.begin(Invocation.of(Kind.ADD, 0, 4));
+            assertEquals(0, history.ended());
             assertTrue(pending.complete(Completion.ok(4)));
             assertFalse(pending.complete(Completion.failed(Outcome.UNKNOWN, -1, 4)));
+            history.record(Invocation.of(Kind.LAC, 0, 4), 1, Completion.ok(4));
+            assertEquals(2, history.ended());
         }
         assertEquals(Outcome.OK.code(), HistoryFile.all(folder).get(0).completed(0).get(56));
     }
@@ -112,6 +115,7 @@ class FileHistoryTest {
             }
             pool.shutdown();
             assertEquals((long) threads * each, history.slots());
+            assertEquals((long) threads * each, history.ended());
         }
         long due = (3L << 40) + 1;
         long before = 0;
