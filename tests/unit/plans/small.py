@@ -1,10 +1,14 @@
-"""A small plan: a good head, for whatever steps a test is about."""
+"""A small plan: a good head, for whatever steps a test is about; and runs compared with what is stated."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from harness.vocabulary import words
+from plans.expected.comparison import Comparison, Found, compare
+from plans.expected.expectations import Expectation
 from plans.load import load
 from plans.models import Plan
 
@@ -28,3 +32,13 @@ def plan_of(folder: Path, *steps: str, cluster: str = "{bookies: 3}") -> Plan:
     listed = "".join(f"  - {step}\n" for step in ("create: {client: writer, ledger: main}", *steps))
     file.write_text(f"cluster: {cluster}\n{HEAD}{listed}")
     return load(file, words())
+
+
+def compared(
+    stated: Sequence[Expectation],
+    found: Sequence[Found],
+    verdict: str = "anomaly",
+    mode: str = "m",
+    **more: Any,
+) -> Comparison:
+    return compare({mode: stated}, found, verdict, mode=mode, **({"version": "4.18.0"} | more))
