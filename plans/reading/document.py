@@ -1,6 +1,6 @@
 """A plan's text as plain values, and the line and column of each of them.
 
-Reads YAML 1.2 (ruamel, imported when first needed). What YAML can say and a plan cannot (tags,
+Reads YAML 1.2 (ruamel and libyaml, imported when first needed). What YAML can say and a plan cannot (tags,
 dates, keys that are no text, several documents) is an error here, with its place. Does not
 interpret the plan.
 """
@@ -131,7 +131,11 @@ def parse(text: str, source: str) -> Document:
 
     yaml = YAML(typ="safe", pure=True)
     try:
-        node = yaml.compose(text)
+        try:
+            # libyaml takes a seventh of the time; it allows tabs, and its errors say less
+            node = YAML(typ="safe", pure="\t" in text).compose(text)
+        except YAMLError:
+            node = yaml.compose(text)
         if node is None:
             raise PlanError(f"{source}:1:1: the file is empty; it must begin with `name:`")
         plain = _Plain(yaml.constructor.construct_object)
