@@ -38,6 +38,8 @@ Models = Mapping[str, type[BaseModel]]
 Place = tuple[int, ...]
 """Indexes that lead to a step: of the step, then of a branch and of the step in it, and so on."""
 Outcome = Literal["ok", "unknown", "fail", "any"]
+_UNSAID = (("note", ""), ("outcome", "ok"))
+"""What a step need not say."""
 CHOSEN = {"chaos": "faults", "load": "workload", "wait_for": "condition"}
 """Steps with a key that names which further parameters they take."""
 
@@ -170,7 +172,7 @@ class Timing(Params):
 
     @model_serializer(mode="wrap")
     def _as_written(self, dump: SerializerFunctionWrapHandler) -> Tree:
-        tree = {key: value for key, value in dump(self).items() if value not in ("", "ok")}
+        tree = {key: value for key, value in dump(self).items() if (key, value) not in _UNSAID}
         return {tree.pop("name"): tree.pop("params"), **tree} if "name" in tree else tree
 
 
