@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from cluster.servers.client import Client, Reply, await_reply
 from evidence.codes import Outcome
 from plans.grammar.steps import LedgerShape
-from protocol.errors import ClientError, NotReadyError
+from protocol.errors import NotReadyError, PrerequisiteError
 
 
 class Result(BaseModel):
@@ -124,7 +124,7 @@ class Commands:
         given = {key: value for key, value in parameters.items() if value is not None}
         result = kind.model_validate(self._wait(self._client.submit(do, **given), do))
         if result.error == "BadRequest" and result.message.startswith("unknown command"):
-            raise ClientError(
+            raise PrerequisiteError(
                 f"{self._client.name}: {result.message}",
                 remedy="the client was built from older sources: run scripts/setup",
             )

@@ -23,7 +23,14 @@ from nemesis.registry import FAULTS, Fault
 from plans.grammar.rounds import every
 from plans.grammar.sequence import Place, Step, StepSpec, Together
 from plans.grammar.steps import Act, Condition, Elapsed, Quiet
-from protocol.errors import ContradictedError, FencepostError, NotReadyError, StepError, UsageError
+from protocol.errors import (
+    ClientError,
+    ContradictedError,
+    FencepostError,
+    NotReadyError,
+    StepError,
+    UsageError,
+)
 
 
 class StepsOverError(NotReadyError):
@@ -124,10 +131,15 @@ def _perform_one(step: StepSpec, stage: Stage, path: Place, block_ns: int) -> No
 
 
 def _done(step: StepSpec, stage: Stage) -> Done:
-    """Run one step; an action that may end in any way and gets no reply in time has an unknown outcome."""
+    """Run one step; an act that may end in any way has an unknown outcome without a reply in time.
+
+    Its client may also have been killed by a fault of the plan.
+    """
     try:
         return _run(step, stage)
-    except NotReadyError as error:
+    except (NotReadyError, ClientError) as error:
+        if isinstance(error, ClientError):
+            stage.assert_alive()
         if isinstance(step.params, Act) and step.outcome in ("any", "unknown"):
             return Done(f"{step.params.client} {step.name} {step.params.ledger}: {error}", Outcome.UNKNOWN)
         raise

@@ -11,7 +11,7 @@ import pytest
 from cluster.commands import Commands, within
 from evidence.codes import Outcome
 from plans.grammar.steps import LedgerShape
-from protocol.errors import ClientError, NotReadyError, UnplannedDeathError
+from protocol.errors import NotReadyError, PrerequisiteError, UnplannedDeathError
 
 FENCED = {"ok": False, "outcome": "fail", "error": "LedgerFenced", "code": -101, "message": "no"}
 
@@ -66,7 +66,7 @@ def test_a_client_without_a_command_is_no_client_that_refuses() -> None:
         "error": "BadRequest",
         "message": 'unknown command "lac", known are',
     }
-    with pytest.raises(ClientError, match="writer: unknown command") as raised:
+    with pytest.raises(PrerequisiteError, match="writer: unknown command") as raised:
         commands(reply, []).lac("h")
     assert raised.value.remedy == "the client was built from older sources: run scripts/setup"
 

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 
@@ -24,7 +25,7 @@ from plans.executed import begins
 from plans.grammar.names import Params, name_of
 from plans.grammar.sequence import Recorded, StepSpec, Together
 from plans.grammar.steps import Condition, Elapsed, Quiet
-from protocol.errors import NotReadyError, UsageError
+from protocol.errors import ClientError, NotReadyError, UnplannedDeathError, UsageError
 
 
 def test_every_step_can_run() -> None:
@@ -94,9 +95,11 @@ def test_a_read_asks_for_as_many_entries_at_once_as_the_plan_says() -> None:
 
 @pytest.fixture
 def records(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """The records while actions do nothing, and ``recover`` gets no reply."""
+    """The records while acts do nothing, and ``recover`` gets no reply: for ``q2`` its client was killed."""
 
     def silent(stage: Stage, params: Any) -> Done:  # an act's arguments
+        if params.ledger == "q2":
+            raise ClientError("no reply, for opener (boot 1) ended with SIGKILL")
         raise NotReadyError("no reply to 'opener open' within 20 s")
 
     nothing = Declared(Params, lambda stage, params: Done("done"))
@@ -142,15 +145,16 @@ def test_a_step_waits_for_its_time_and_then_for_its_condition(
     assert waits == [pytest.approx(100, abs=30), 3, quiet]
 
 
-def recovery(outcome: Any) -> StepSpec:
-    return StepSpec(name="recover", params=Recover(client="opener", ledger="q1"), outcome=outcome)
+def recovery(outcome: Any, ledger: str = "q1") -> StepSpec:
+    return StepSpec(name="recover", params=Recover(client="opener", ledger=ledger), outcome=outcome)
 
 
+@pytest.mark.parametrize("ledger", ["q1", "q2"])
 @pytest.mark.parametrize("outcome", ["any", "unknown"])
 def test_an_act_that_hears_nothing_has_ended_unknown_where_it_may(
-    records: list[dict[str, Any]], outcome: str
+    records: list[dict[str, Any]], outcome: str, ledger: str
 ) -> None:
-    perform((recovery(outcome),), stage(records))
+    perform((recovery(outcome, ledger),), stage(records))
     assert records[0]["outcome"] == Outcome.UNKNOWN.name.lower()
     assert "no reply" in records[0]["text"]
 
@@ -172,6 +176,14 @@ def test_an_act_that_must_succeed_and_hears_nothing_ends_the_run(records: list[d
     with pytest.raises(NotReadyError):
         perform((recovery("ok"),), stage(records))
     assert "no reply" in records[0]["error"]
+
+
+def test_an_act_whose_client_ended_by_itself_ends_the_run(records: list[dict[str, Any]]) -> None:
+    acting = stage(records)
+    died: Any = Mock(side_effect=[None, UnplannedDeathError("opener died")])
+    acting.assert_alive = died  # type: ignore[method-assign]
+    with pytest.raises(UnplannedDeathError):
+        perform((recovery("any", "q2"),), acting)
 
 
 CREATE, KILL = spec("create"), spec("kill")
