@@ -13,12 +13,13 @@ from random import Random
 
 from plans.cluster import quorums_of
 from plans.exploring.profile import THE_DEFAULT_RELEASE, ClusterChoices, Deviations, Profile
-from plans.exploring.schedule import REPAIRING, Limit, draw_burst, lanes, last_kills, quiet
-from plans.exploring.seeds import between, pick, stream
-from plans.exploring.strokes import KINDS, Cast
-from plans.exploring.workload import LOAD, Work, draw_work, quiet_ledgers
+from plans.exploring.schedule import REPAIRING, Limit, draw_burst, elapsed, is_away, lanes, last_kills, quiet
+from plans.exploring.seeds import Spread, between, pick, stream
+from plans.exploring.strokes import KINDS, Cast, ScheduledFault
+from plans.exploring.workload import LOAD, OPENERS, Work, draw_work, quiet_ledgers
 from plans.grammar.names import EACH, bookie_names
 from plans.reading.document import Tree
+from protocol.addresses import autorecovery_names
 from protocol.modes import DB_STORAGE
 from protocol.quorums import Quorums
 from protocol.wording import counted
@@ -28,6 +29,8 @@ _COLLECTING_MS = 2000
 _STORAGE = "ledgerStorageClass"
 _IMPATIENT = {"readEntryTimeoutSec": 2, "firstSpeculativeReadTimeout": 200}
 """A silent bookie must not cost 5 s for each answer, or 2 s before the next bookie is asked."""
+_SPREAD = {"cluster": 0.618033988749895, "workload": 0.41421356237309515}
+"""The parts whose first choice (quorums, load) differs between consecutive seeds; irrational steps."""
 REQUIRED = ("durability", "closing", "order", "lac", "metadata")
 """Properties for which every generated plan gives evidence."""
 
@@ -53,7 +56,12 @@ def left_out(profile: Profile, offered: Collection[str]) -> list[str]:
 
 def generate(profile: Profile, seed: int, options: GenerateOptions) -> Tree:
     """The plan of that seed, as a tree that :func:`plans.load.load_tree` reads."""
-    return draw(profile, lambda part: stream(seed, f"explore/{part}"), options, origin=f"seed {seed}")
+
+    def random(part: str) -> Random:
+        name = f"explore/{part}"
+        return Spread(seed, name, step=_SPREAD[part]) if part in _SPREAD else stream(seed, name)
+
+    return draw(profile, random, options, origin=f"seed {seed}")
 
 
 def draw(
@@ -75,7 +83,7 @@ def draw(
         bookies=cluster["bookies"],
         v2=cluster["client_conf"].get("useV2WireProtocol", False),
     )
-    if work.name == "churn":
+    if work.name == "churn" or profile.workload.deleted_fraction:
         cluster["bookie_conf"].setdefault("gcWaitTime", _COLLECTING_MS)
     limit = Limit(mode, quorums.ack, beyond=options.beyond)
     steps = _steps(
@@ -145,23 +153,29 @@ def _steps(
     weights: dict[str, float],
 ) -> list[Tree]:
     choices, bookies = profile.schedule, bookie_names(cluster["bookies"])
-    cast = Cast(bookies, work.loading, work.clients)
+    repairing = tuple(autorecovery_names(cluster.get("autorecovery", 0)))
+    cast = Cast(bookies, (*work.loading, *OPENERS), work.clients, repairing)
     steps: list[Tree] = [] if work.load is None else [{"load": work.load}]
+    late: list[Tree] = []
     ledgers = 0
     for _ in range(pick(random, choices.bursts)):
         burst_s = round(between(random, *choices.burst_s), 1)
-        begins, acts = quiet_ledgers(random, profile.workload, quorums, first=ledgers + 1, burst_s=burst_s)
-        ledgers += sum("create" in step for step in begins)
-        planned = draw_burst(random, choices, weights, cast, limit, burst_s=burst_s) if weights else []
+        quiet_ones = quiet_ledgers(random, profile.workload, quorums, first=ledgers + 1, burst_s=burst_s)
+        ledgers += sum("create" in step for step in quiet_ones.begins)
+        planned: list[ScheduledFault] = []
+        if weights:
+            acts = quiet_ones.acts_by
+            planned = draw_burst(random, choices, weights, cast, limit, burst_s=burst_s, acts=acts)
         calm_s = round(between(random, *choices.calm_s), 1)
-        elapsed = {"wait_for": {"condition": "elapsed", "for_s": burst_s}}
-        branches = [*([acts] if acts else []), *lanes(planned), [elapsed]]
-        steps += [*begins, {"together": branches}, {"heal": {}}, quiet()]
-        steps.append({"wait_for": {"condition": "elapsed", "for_s": calm_s}})
+        branches = [*quiet_ones.lanes, *lanes(planned), [elapsed(burst_s)]]
+        steps += [*quiet_ones.begins, {"together": branches}, {"heal": {}}, quiet(), elapsed(calm_s)]
         limit.quiet()
+        away = random.random() < choices.away_fraction
+        steps += is_away(random, choices, bookies) if away and repairing and weights else []
+        late += quiet_ones.late
     last = random.random() < choices.last_kills_fraction
     steps += [] if work.load is None else [{"end_load": {"as": LOAD}}]
-    return [*steps, *(last_kills(bookies, limit) if last else [])]
+    return [*steps, *(last_kills(bookies, limit) if last else []), *late]
 
 
 def _about(

@@ -95,12 +95,21 @@ class WorkloadChoices(Params):
     quiet_ledgers: tuple[Annotated[int, Field(ge=1, le=20)], ...] = Field(min_length=1)
     quiet_entries: tuple[Annotated[int, Field(ge=1)], ...] = Field(min_length=1)
     recovered_fraction: Fraction
+    recovered_twice_fraction: Fraction
     written_again_fraction: Fraction
+    written_on_fraction: Fraction
+    written_late_fraction: Fraction
+    tailed_fraction: Fraction
+    deleted_fraction: Fraction
 
 
 class ScheduleChoices(Params):
     """Bursts of faults with calm between them. In ``last_kills_fraction`` of the plans, each bookie is
     killed once more at the end where the limit allows it.
+
+    ``aimed_fraction`` of the faults hit a client that acts, when it acts. In ``uneven_fraction`` of the
+    bursts, one client's links are slow, each in another way. After ``away_fraction`` of those with
+    autorecovery, a bookie is gone for ``away_s``.
     """
 
     bursts: tuple[Annotated[int, Field(ge=1, le=20)], ...] = Field(min_length=1)
@@ -108,6 +117,10 @@ class ScheduleChoices(Params):
     calm_s: Range
     every_s: Range
     lasts_s: Range
+    aimed_fraction: Fraction
+    uneven_fraction: Fraction
+    away_fraction: Fraction
+    away_s: Range
     at_most_down: int = Field(ge=1)
     last_kills_fraction: Fraction
 

@@ -24,13 +24,15 @@ from itertools import islice
 from random import Random
 
 from plans.exploring.profile import ScheduleChoices
-from plans.exploring.seeds import between
-from plans.exploring.strokes import KINDS, LANES, SERVERS, Cast, ScheduledFault, weighted
+from plans.exploring.seeds import between, pick
+from plans.exploring.strokes import KINDS, LANES, SERVERS, Cast, ScheduledFault, uneven, weighted
 from plans.reading.document import Tree
 from protocol.faults import EFFECTS
 from protocol.modes import MODES, least_loss
 
 QUIET_S = 90
+_AIM_S = 0.2
+"""How long before or after a client's act a fault begins that is aimed at it."""
 _TRIES = 4
 """Number of times that another target is drawn for a fault whose first target does not allow it."""
 LOSING: dict[str, frozenset[str]] = {
@@ -83,17 +85,27 @@ def draw_burst(
     limit: Limit,
     *,
     burst_s: float,
+    acts: Sequence[tuple[float, str]] = (),
 ) -> list[ScheduledFault]:
-    """Strokes in the order of their times, none after ``burst_s``; counts what they lose."""
-    planned: list[ScheduledFault] = []
+    """Strokes in the order of their times, none after ``burst_s``; counts what they lose.
+
+    ``acts`` are times, and the clients that act then. An act is short: a fault that begins at any time, and
+    hits any client, seldom meets one.
+    """
+    planned = uneven(random, cast, end_s=burst_s) if random.random() < choices.uneven_fraction else []
     at_s = 0.0
     while True:
         at_s = round(at_s + between(random, *choices.every_s), 1)
+        aimed = random.random() < choices.aimed_fraction
+        act_s, client = min((act for act in acts if act[0] >= at_s), default=(at_s, ""))
+        if aimed and client:
+            at_s = round(max(at_s, act_s + between(random, -_AIM_S, _AIM_S)), 2)
         if at_s >= burst_s:
             return planned
         end_s = round(min(at_s + between(random, *choices.lasts_s), burst_s), 1)
         kind = KINDS[weighted(random, list(weights.items()))]
-        drawn = [kind.draw(random, cast) for _ in range(_TRIES)]
+        hit = cast.only(client) if aimed and client else cast
+        drawn = [kind.draw(random, hit) for _ in range(_TRIES)]
         timed = (replace(stroke, at_s=at_s, end_s=end_s) for stroke in drawn if stroke is not None)
         placed = (_placed(stroke, planned, choices, limit) for stroke in timed)
         planned += list(islice(filter(None, placed), 1))
@@ -140,6 +152,20 @@ def _lane(planned: Sequence[ScheduledFault]) -> list[Tree]:
 def quiet() -> Tree:
     """The wait until every bookie runs and is repaired; if that fails, no more faults."""
     return {"wait_for": {"condition": "quiet", "timeout_s": QUIET_S, "otherwise": "finish"}}
+
+
+def elapsed(for_s: float) -> Tree:
+    """The wait until that time has passed."""
+    return {"wait_for": {"condition": "elapsed", "for_s": for_s}}
+
+
+def is_away(random: Random, choices: ScheduleChoices, bookies: Sequence[str]) -> list[Tree]:
+    """A bookie that is gone for as long as several audits and a repair take, and returns.
+
+    It is shut down gracefully: that loses nothing, and its registration is gone at once.
+    """
+    bookie, away_s = pick(random, bookies), round(between(random, *choices.away_s), 1)
+    return [{"stop": {"target": bookie}}, elapsed(away_s), {"start": {"target": bookie}}, quiet()]
 
 
 def last_kills(bookies: Sequence[str], limit: Limit) -> list[Tree]:

@@ -22,6 +22,23 @@ def stream(seed: int, name: str) -> Random:
     return Random(int.from_bytes(digest, "big"))
 
 
+class Spread(Random):
+    """A stream whose first number is spread evenly over consecutive seeds, so that a few differ in it.
+
+    An additive recurrence: the multiples of ``step``, an irrational number, without their whole parts.
+    """
+
+    def __init__(self, seed: int, name: str, *, step: float) -> None:
+        super().__init__()
+        self._rest = stream(seed, name)
+        self._first: float | None = seed * step % 1
+
+    def random(self) -> float:
+        """The next number."""
+        first, self._first = self._first, None
+        return self._rest.random() if first is None else first
+
+
 def between(random: Random, low: float, high: float) -> float:
     """A number of ``[low, high)``, uniformly; ``low`` when they are equal."""
     return low + (high - low) * random.random()

@@ -8,7 +8,7 @@ because lanes may fall behind their times. Times are seconds from the burst's st
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from plans.exploring.seeds import between, pick
@@ -19,15 +19,24 @@ SERVERS, CLIENTS, METADATA, LINKS, MESSAGES = "servers", "clients", "metadata", 
 LANES = (SERVERS, CLIENTS, METADATA, LINKS, MESSAGES)
 _LATENCIES_MS = (20, 100, 400, 1500)
 _PROBABILITIES = (0.02, 0.1, 0.5)
+_UNEVEN_MS = (0, 20, 100, 400)
+_UNTIL_AGAIN_S = (0.2, 1, 2, 3)
+_MESSAGES = ("add", "fencing_lac_read", "recovery_read", "recovery_add", "read", "lac_read")
 
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """Who may be hit: bookies, the clients of the load, and all clients (links of any may be)."""
+    """Who may be hit: bookies, clients that may be killed, all clients (by their links), autorecovery."""
 
     bookies: tuple[str, ...]
-    loading: tuple[str, ...]
+    mortal: tuple[str, ...]
     clients: tuple[str, ...]
+    repairing: tuple[str, ...] = ()
+
+    def only(self, client: str) -> Cast:
+        """The same with no other client, but for those that may be killed if this one may not."""
+        mortal = (client,) if client in self.mortal else self.mortal
+        return replace(self, mortal=mortal, clients=(client,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +103,29 @@ def _process(name: str, fault: str, lane: str, whom: Callable[[Cast], Sequence[s
     return Kind(name, fault, draw)
 
 
+def _crash_twice(random: Random, cast: Cast) -> ScheduledFault:
+    """A kill, and another one while the bookie boots or repairs itself."""
+    target, after_s = pick(random, cast.bookies), pick(random, _UNTIL_AGAIN_S)
+    ends: tuple[Tree, ...] = (
+        {"start": {"target": target, "wait": False}},
+        {"wait_for": {"condition": "elapsed", "for_s": after_s}},
+        {"kill": {"target": target}},
+        {"start": {"target": target, "checked": False}},
+    )
+    return ScheduledFault("kill", SERVERS, {"target": target}, ends, frozenset({target}), (target,))
+
+
+def uneven(random: Random, cast: Cast, *, end_s: float) -> list[ScheduledFault]:
+    """One client whose links are slow, each in another way, from the burst's beginning to ``end_s``."""
+    client = pick(random, cast.clients)
+    latencies = ((bookie, pick(random, _UNEVEN_MS)) for bookie in cast.bookies)
+    return [
+        replace(_one_link("slow", client, bookie, {"latency_ms": latency_ms}), end_s=end_s)
+        for bookie, latency_ms in latencies
+        if latency_ms
+    ]
+
+
 def _island(name: str, lane: str, whom: Callable[[Cast], Sequence[str]]) -> Kind:
     def draw(random: Random, cast: Cast) -> ScheduledFault | None:
         target, way = pick(random, whom(cast)), pick(random, ("cut", "hold"))
@@ -124,12 +156,15 @@ def _power_loss(random: Random, cast: Cast) -> ScheduledFault:
 def _link(fault: str, more: Callable[[Random], Tree]) -> Kind:
     def draw(random: Random, cast: Cast) -> ScheduledFault:
         source, bookie = _ends_of_link(random, cast)
-        link = f"{source}-{bookie}"
-        holds = frozenset({link, *((f"?{source}", f"?{bookie}") if fault == "slow" else ())})
-        params = {"from": source, "to": bookie, **more(random)}
-        return ScheduledFault(fault, LINKS, params, _healed(fault, link), holds)
+        return _one_link(fault, source, bookie, more(random))
 
     return Kind(fault, fault, draw)
+
+
+def _one_link(fault: str, source: str, bookie: str, more: Tree) -> ScheduledFault:
+    link = f"{source}-{bookie}"
+    holds = frozenset({link, *((f"?{source}", f"?{bookie}") if fault == "slow" else ())})
+    return ScheduledFault(fault, LINKS, {"from": source, "to": bookie, **more}, _healed(fault, link), holds)
 
 
 def _ends_of_link(random: Random, cast: Cast) -> tuple[str, str]:
@@ -159,6 +194,10 @@ def _late(random: Random) -> Tree:
     return {**_some(random), "delay_ms": pick(random, _LATENCIES_MS)}
 
 
+def _one_kind_late(random: Random) -> Tree:
+    return {"kinds": [pick(random, _MESSAGES)], "delay_ms": pick(random, _LATENCIES_MS)}
+
+
 KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
@@ -168,8 +207,8 @@ KINDS: dict[str, Kind] = {
         Kind("power_loss", "power_loss", _power_loss),
         _island("isolate_bookie", SERVERS, lambda cast: cast.bookies),
         Kind("expire_bookie", "expire", _expire),
-        _process("kill_client", "kill", CLIENTS, lambda cast: cast.loading),
-        _process("pause_client", "pause", CLIENTS, lambda cast: cast.loading),
+        _process("kill_client", "kill", CLIENTS, lambda cast: cast.mortal),
+        _process("pause_client", "pause", CLIENTS, lambda cast: cast.mortal),
         _process("kill_zookeeper", "kill", METADATA, lambda _: (ZOOKEEPER,)),
         _process("pause_zookeeper", "pause", METADATA, lambda _: (ZOOKEEPER,)),
         _link("cut", lambda _: {}),
@@ -179,6 +218,9 @@ KINDS: dict[str, Kind] = {
         _messages("drop_messages", "drop", _some),
         _messages("delay_messages", "delay", _late),
         _messages("duplicate_messages", "duplicate", _some),
+        Kind("crash_bookie_twice", "kill", _crash_twice),
+        _messages("delay_one_kind", "delay", _one_kind_late),
+        _process("kill_autorecovery", "kill", CLIENTS, lambda cast: cast.repairing),
     )
 }
 """Kinds by the name that a profile gives a weight; the list only grows at its end."""

@@ -2,7 +2,8 @@
 
 A quiet ledger gets few entries and then stays open and idle: its last entries are only in the memory
 of bookies, and no later add carries their acknowledgement (LAC) to the bookies. The effect of a crash on
-such a ledger shows when it is recovered, by a client or at the end of the run.
+such a ledger shows when it is recovered, by a client or at the end of the run. Some are not quiet: their
+writer goes on, so that adds are in flight whatever happens.
 """
 
 from __future__ import annotations
@@ -20,10 +21,14 @@ from plans.reading.document import Tree
 from protocol.quorums import Quorums
 
 LOAD = "load1"
-WRITER, OPENER = "idler", "opener"
-"""Who writes quiet ledgers, and who recovers them; no fault ends these two."""
+WRITER = "idler"
+"""Who writes quiet ledgers; no fault ends it, because its handles would be gone."""
+OPENERS = OPENER, READER = "opener", "reader"
+"""Who recovers quiet ledgers. The second one follows some, and recovers some that the first recovers."""
 _RECOVER_S = 30
 _ENTRIES_AGAIN = 5
+_ON_PER_S = 20
+_SECOND_S = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,7 @@ class Work:
     @property
     def clients(self) -> tuple[str, ...]:
         """All clients of the plan."""
-        return (*self.loading, WRITER, OPENER)
+        return (*self.loading, WRITER, *OPENERS)
 
 
 def draw_work(random: Random, choices: WorkloadChoices, quorums: Quorums, *, bookies: int, v2: bool) -> Work:
@@ -82,29 +87,55 @@ def _roles(name: str, writers: tuple[str, ...]) -> Tree:
     return {"writers": list(writers), "readers": ["r1"], "closer": "c1", **deleter}
 
 
+@dataclass(frozen=True, slots=True)
+class QuietLedgers:
+    """What is done before a burst, by each client in it (with the times), and at the end of the plan."""
+
+    begins: list[Tree]
+    acts: list[tuple[float, Tree]]
+    late: list[Tree]
+
+    @property
+    def acts_by(self) -> list[tuple[float, str]]:
+        """The times of the acts in the burst, and who acts."""
+        return [(at_s, _client(act)) for at_s, act in self.acts]
+
+    @property
+    def lanes(self) -> list[list[Tree]]:
+        """The acts of each client in their order: one client that waits does not delay the others."""
+        acts = [act for _, act in sorted(self.acts, key=itemgetter(0))]
+        lanes = [[act for act in acts if _client(act) == client] for client in (WRITER, *OPENERS)]
+        return [lane for lane in lanes if lane]
+
+
 def quiet_ledgers(
     random: Random, choices: WorkloadChoices, quorums: Quorums, *, first: int, burst_s: float
-) -> tuple[list[Tree], list[Tree]]:
-    """How a burst's quiet ledgers (from ``q<first>`` on) begin before it, and what is done to them in it.
+) -> QuietLedgers:
+    """The quiet ledgers of a burst, from ``q<first>`` on.
 
     Every other one gets its entries before the faults begin, when nothing hinders.
     """
-    begins: list[Tree] = []
-    acts: list[tuple[float, Tree]] = []
+    drawn = QuietLedgers([], [], [])
     for number in range(first, first + pick(random, choices.quiet_ledgers)):
         ledger = f"q{number}"
-        begins.append({"create": {"client": WRITER, "ledger": ledger, **quorum_keys(quorums)}})
-        added, *later = _life(random, choices, ledger, burst_s)
+        writer = {"client": WRITER, "ledger": ledger}
+        drawn.begins.append({"create": {**writer, **quorum_keys(quorums)}})
+        if random.random() < choices.tailed_fraction:
+            reader = {"client": READER, "ledger": ledger}
+            drawn.begins.extend(({"open": reader}, {"tail": reader}))
+        added, *later = _life(random, choices, quorums, ledger, burst_s)
         if (number - first) % 2:
-            acts.append(added)
+            drawn.acts.append(added)
         else:
-            begins.append({"append": added[1]["append"]})
-        acts += later
-    return begins, [act for _, act in sorted(acts, key=itemgetter(0))]
+            drawn.begins.append({"append": added[1]["append"]})
+        drawn.acts.extend(later)
+        if random.random() < choices.written_late_fraction and not any("delete" in act for _, act in later):
+            drawn.late.append({"append": {**writer, "entries": _ENTRIES_AGAIN}, "outcome": "any"})
+    return drawn
 
 
 def _life(
-    random: Random, choices: WorkloadChoices, ledger: str, burst_s: float
+    random: Random, choices: WorkloadChoices, quorums: Quorums, ledger: str, burst_s: float
 ) -> Iterator[tuple[float, Tree]]:
     """The acts on one ledger, each with the exact time for which it was drawn."""
     added_s = between(random, 0, burst_s / 3)
@@ -114,17 +145,43 @@ def _life(
     }
     recovered_s = between(random, added_s, burst_s)
     again_s = between(random, recovered_s, burst_s)
-    recovered = random.random() < choices.recovered_fraction
-    again = random.random() < choices.written_again_fraction
+    second_s = min(burst_s, recovered_s + between(random, 0, _SECOND_S))
+    deleted, recovered, twice, again, on = (
+        random.random() < fraction
+        for fraction in (
+            choices.deleted_fraction,
+            choices.recovered_fraction,
+            choices.recovered_twice_fraction,
+            choices.written_again_fraction,
+            choices.written_on_fraction,
+        )
+    )
     writer = {"client": WRITER, "ledger": ledger}
     yield _act(added_s, "append", {**writer, **entries})
+    if deleted:
+        yield _act(recovered_s, "delete", {"client": OPENER, "ledger": ledger})
+        return
+    if on:
+        yield _act(added_s, "append", {**writer, **_going_on(quorums, burst_s - added_s)})
     if recovered:
-        opener = {"client": OPENER, "ledger": ledger, "timeout_s": _RECOVER_S}
-        yield _act(recovered_s, "recover", opener)
+        opened = {"ledger": ledger, "timeout_s": _RECOVER_S}
+        yield _act(recovered_s, "recover", {"client": OPENER, **opened})
+        if twice:
+            yield _act(second_s, "recover", {"client": READER, **opened})
     if again:
         yield _act(again_s, "append", {**writer, "entries": _ENTRIES_AGAIN})
+
+
+def _going_on(quorums: Quorums, lasts_s: float) -> Tree:
+    """Slow adds. With E > WQ only one is in flight: more meet docs/findings/ensemble-change-in-flight.md."""
+    one = {} if quorums.ensemble == quorums.write else {"outstanding": 1}
+    return {"entries": int(lasts_s * _ON_PER_S) + 1, "rate_per_s": _ON_PER_S, **one, "background": True}
 
 
 def _act(at_s: float, name: str, params: Tree) -> tuple[float, Tree]:
     """An act of a client that may end anyhow, because faults hinder it."""
     return at_s, {name: params, "at_s": round(at_s, 1), "outcome": "any"}
+
+
+def _client(act: Tree) -> str:
+    return next(str(params["client"]) for params in act.values() if isinstance(params, dict))

@@ -14,9 +14,9 @@ from tests.live.running import Fencepost, Start, document_in
 
 _SMALL = {
     "quorums: [3/3/2, 3/3/2, 3/2/2, 2/2/2, 3/3/3, 4/3/2, 4/2/2]": "quorums: [2/2/2]",
-    "spare_bookies: [0, 1]": "spare_bookies: [0]",
+    "spare_bookies: [0, 1, 1]": "spare_bookies: [0]",
     "flushInterval: [1000, 10000, 3600000, 3600000, 3600000]": "flushInterval: [3600000]",
-    "autorecovery: [0, 0, 0, 1]": "autorecovery: [0]",
+    "autorecovery: [0, 1, 1]": "autorecovery: [0]",
     "own_disks_fraction: 0.2": "own_disks_fraction: 0",
     "bursts: [1, 1, 2]": "bursts: [1]",
     "burst_s: [6, 12]": "burst_s: [6, 6.1]",
@@ -26,13 +26,20 @@ _SMALL = {
     "quiet_ledgers: [4, 6, 8]": "quiet_ledgers: [20]",
     "quiet_entries: [2, 10, 50]": "quiet_entries: [2]",
     "recovered_fraction: 0.35": "recovered_fraction: 1",
+    "recovered_twice_fraction: 0.4": "recovered_twice_fraction: 0",
     "written_again_fraction: 0.2": "written_again_fraction: 0",
+    "written_on_fraction: 0.25": "written_on_fraction: 0",
+    "written_late_fraction: 0.3": "written_late_fraction: 0",
+    "tailed_fraction: 0.1": "tailed_fraction: 0",
+    "deleted_fraction: 0.1": "deleted_fraction: 0",
+    "aimed_fraction: 0.5": "aimed_fraction: 0",
+    "uneven_fraction: 0.5": "uneven_fraction: 0",
 }
 """Two bookies that both must have an entry: one crash denies what the other still has.
 
 Which answer a recovery receives first is random, and of twenty ledgers one may well be cut off.
 """
-_SEED = 4
+_SEED = 141
 """Draws a recoverer that cannot reach the one bookie while the other has crashed: no chance is in that."""
 
 

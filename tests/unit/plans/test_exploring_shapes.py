@@ -1,0 +1,171 @@
+"""The shapes of events that drawn plans have: each often enough, and none that a known defect answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+
+from harness.vocabulary import words
+from plans.exploring.generate import GenerateOptions, generate
+from plans.exploring.seeds import Spread, stream
+from plans.exploring.workload import WRITER
+from plans.grammar.rounds import every
+from plans.grammar.sequence import StepSpec
+from plans.load import load_tree
+from protocol.modes import MODES
+from tests.unit.plans.test_exploring import EVERY_FAULT, PROFILE, any_time, trees
+
+
+def steps_of(tree: dict[str, Any], name: str) -> list[tuple[int, StepSpec]]:
+    """The steps of a name, each with its number in the plan's order."""
+    plan = load_tree(tree, words(), modes=tuple(MODES), source="drawn")
+    return [(number, step) for number, step in enumerate(every(plan.steps)) if step.name == name]
+
+
+def written_after_a_recovery_and_restarts(tree: dict[str, Any]) -> bool:
+    """Whether a writer adds to a recovered ledger when AQ bookies were started since."""
+    quorum = getattr(steps_of(tree, "create")[0][1].params, "ack_quorum", 0)
+    starts = [(number, getattr(step.params, "target", "")) for number, step in steps_of(tree, "start")]
+    return any(
+        getattr(add.params, "ledger", "") == getattr(recovery.params, "ledger", "")
+        and add.at_s is None
+        and len({name for number, name in starts if began < number < added and name[0] == "b"}) >= quorum
+        for began, recovery in steps_of(tree, "recover")
+        for added, add in steps_of(tree, "append")
+    )
+
+
+def recovered_twice(tree: dict[str, Any]) -> bool:
+    by = {(getattr(step.params, "ledger", ""), client_of(step)) for _, step in steps_of(tree, "recover")}
+    return len({ledger for ledger, _ in by}) < len(by)
+
+
+def client_of(step: StepSpec) -> str:
+    return str(getattr(step.params, "client", ""))
+
+
+def hit_at_its_act(tree: dict[str, Any]) -> bool:
+    """Whether a link or process of a client has a fault that begins as the client recovers a ledger."""
+    begun = [step for name in ("kill", "cut", "delay", "hold") for _, step in steps_of(tree, name)]
+    return any(
+        client_of(act) in (getattr(fault.params, "source", ""), getattr(fault.params, "target", ""))
+        and abs((fault.at_s or 0) - (act.at_s or 0)) <= 0.2
+        for _, act in steps_of(tree, "recover")
+        for fault in begun
+        if fault.at_s is not None and act.at_s is not None
+    )
+
+
+def crashes_while_it_boots(tree: dict[str, Any]) -> bool:
+    return any(not getattr(step.params, "wait", True) for _, step in steps_of(tree, "start"))
+
+
+def is_gone_for_long(tree: dict[str, Any]) -> bool:
+    """Whether a bookie is stopped outside of the bursts, beside autorecovery."""
+    stopped = [step for _, step in steps_of(tree, "stop") if step.at_s is None]
+    return bool(stopped) and tree["cluster"]["autorecovery"] > 0
+
+
+def links_differ(tree: dict[str, Any]) -> bool:
+    latencies: dict[str, set[int]] = {}
+    for _, step in steps_of(tree, "slow"):
+        latencies.setdefault(getattr(step.params, "source", ""), set()).add(
+            getattr(step.params, "latency_ms", 0)
+        )
+    return any(len(each) > 1 for each in latencies.values())
+
+
+def one_kind_is_late(tree: dict[str, Any]) -> bool:
+    return any(len(getattr(step.params, "kinds", ())) == 1 for _, step in steps_of(tree, "delay"))
+
+
+def is_deleted_and_collected(tree: dict[str, Any]) -> bool:
+    return bool(steps_of(tree, "delete")) and int(tree["cluster"]["bookie_conf"]["gcWaitTime"]) <= 2000
+
+
+def is_followed(tree: dict[str, Any]) -> bool:
+    return bool(steps_of(tree, "tail"))
+
+
+def writes_while_a_bookie_is_lost(tree: dict[str, Any]) -> bool:
+    """Whether adds of a quiet ledger's writer are in the background of a burst with kills or cuts."""
+    begun = [step for _, step in steps_of(tree, "append") if getattr(step.params, "background", False)]
+    return bool(begun) and bool(steps_of(tree, "kill") or steps_of(tree, "cut"))
+
+
+def autorecovery_is_killed(tree: dict[str, Any]) -> bool:
+    return any(getattr(step.params, "target", "").startswith("ar") for _, step in steps_of(tree, "kill"))
+
+
+@pytest.mark.parametrize(
+    ("shape", "at_least"),
+    [
+        (written_after_a_recovery_and_restarts, 10),
+        (recovered_twice, 40),
+        (hit_at_its_act, 15),
+        (crashes_while_it_boots, 15),
+        (is_gone_for_long, 20),
+        (links_differ, 30),
+        (one_kind_is_late, 25),
+        (is_deleted_and_collected, 35),
+        (is_followed, 30),
+        (writes_while_a_bookie_is_lost, 50),
+        (autorecovery_is_killed, 2),
+    ],
+)
+def test_shapes_that_defects_need_are_drawn_often(
+    shape: Callable[[dict[str, Any]], bool], at_least: int, hundred: list[dict[str, Any]]
+) -> None:
+    assert sum(map(shape, hundred)) >= at_least
+
+
+@pytest.fixture(scope="module")
+def hundred() -> list[dict[str, Any]]:
+    """The plans of the first hundred seeds."""
+    return [generate(PROFILE, seed, GenerateOptions(EVERY_FAULT, "protected")) for seed in range(100)]
+
+
+@given(trees())
+@any_time
+def test_a_deleted_ledger_has_no_later_writer(drawn: tuple[GenerateOptions, dict[str, Any]]) -> None:
+    """An add to it may be acknowledged (docs/findings/deleted-fence-forgotten.md)."""
+    _, tree = drawn
+    deleted = {getattr(step.params, "ledger", "") for _, step in steps_of(tree, "delete")}
+    late = [step for _, step in steps_of(tree, "append") if step.at_s is None and step.outcome == "any"]
+    assert not deleted & {getattr(step.params, "ledger", "") for step in late}
+
+
+@given(trees())
+@any_time
+def test_with_more_bookies_than_copies_one_add_is_in_flight(
+    drawn: tuple[GenerateOptions, dict[str, Any]],
+) -> None:
+    """More meet docs/findings/ensemble-change-in-flight.md."""
+    _, tree = drawn
+    created: Any = steps_of(tree, "create")[0][1].params
+    for _, step in steps_of(tree, "append"):
+        if getattr(step.params, "background", False) and created.ensemble > created.write_quorum:
+            assert getattr(step.params, "outstanding", 0) == 1
+
+
+@given(trees())
+@any_time
+def test_the_writer_of_quiet_ledgers_is_never_killed(drawn: tuple[GenerateOptions, dict[str, Any]]) -> None:
+    _, tree = drawn
+    assert WRITER not in {getattr(step.params, "target", "") for _, step in steps_of(tree, "kill")}
+
+
+def test_consecutive_seeds_have_other_clusters_and_loads() -> None:
+    plans = [generate(PROFILE, seed, GenerateOptions(EVERY_FAULT, "protected")) for seed in range(1, 8)]
+    quorums = [steps_of(plan, "create")[0][1].params for plan in plans]
+    assert len({(one.ensemble, one.write_quorum, one.ack_quorum) for one in cast("list[Any]", quorums)}) >= 4
+    assert len({step["load"]["workload"] for plan in plans for step in plan["steps"] if "load" in step}) >= 3
+
+
+def test_a_spread_stream_is_even_in_its_first_number_only() -> None:
+    streams = [Spread(seed, "part", step=0.618034) for seed in range(10)]
+    assert {int(one.random() * 5) for one in streams} == set(range(5))
+    assert streams[3].random() == stream(3, "part").random()
