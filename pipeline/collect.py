@@ -25,6 +25,7 @@ from evidence.collect.collected import Collected
 from evidence.collect.crosscheck import (
     Slots,
     copies_missing,
+    ends_missing,
     ends_unexplained,
     faults_missing,
     histories_cut,
@@ -216,6 +217,7 @@ class _Raw:
         damage += [f"record: {what}" for what in steps.damage]
         if self.end:
             damage += starts_missing(servers, self.run["bookies"])
+            damage += ends_missing(servers)
             damage += ends_unexplained(servers, faults, steps.records)
             logged = {(server, boot) for server, boot, _ in self.logs}
             damage += logs_missing(servers, self.run["bookies"], logged)

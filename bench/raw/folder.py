@@ -51,13 +51,17 @@ def make(run: Path, shape: Shape) -> RunFolder:
     folder.transactions.write_text("".join(_transactions(shape)))
     folder.steps.write_text(json.dumps({"step": "heal", "began_ns": 0, "ended_ns": 1}) + "\n")
     folder.faults.write_text("")
-    started = ({"server": name, "boot": 1, "event": "started", "at_ns": 1} for name in BOOKIES)
-    folder.events.write_text("".join(json.dumps(event) + "\n" for event in started))
     slots = {
         client[0]: write_slots(folder.operations, *client, rows)
         for client, rows in ((WRITER, writer_slots(shape)), (OBSERVER, observer_slots(shape)))
     }
     end_ns = shape.written_ns + 20 * (slots["observer"] + 1) * STEP_NS
+    ends = ({"event": "started", "at_ns": 1}, {"event": "exit", "code": 143, "signal": None, "at_ns": end_ns})
+    events = ({"server": name, "boot": 1, **end} for name in BOOKIES for end in ends)
+    folder.events.write_text("".join(json.dumps(event) + "\n" for event in events))
+    for name in BOOKIES:
+        folder.server(name).mkdir()
+        (folder.server(name) / "boot-1.log").touch()
     tree = {
         "closed_ns": end_ns,
         "clock": {"wall_ns": _WALL_NS + end_ns, "monotonic_ns": end_ns},

@@ -1,11 +1,11 @@
 """Consistency of the record: what one part of it says must be in another.
 
 Each step of the plan is recorded, each fault step has its fault, each boot of a bookie its start, each
-unclean end of a process is caused by a fault or an unplanned death, each boot of a client that answered has
-a history, and that of a client that exited with 0 is whole: no half of a slot is torn, and it holds no
-fewer slots and outcomes than the client reported. Each boot of a bookie or of autorecovery has its log, and
-each bookie that died and was started again a copy of its disk. Returns only sentences on damage. The other
-modules of this package check single files and tables.
+process that was started its end, each unclean end of a process is caused by a fault or an unplanned death,
+each boot of a client that answered has a history, and that of a client that exited with 0 is whole: no half
+of a slot is torn, and it holds no fewer slots and outcomes than the client reported. Each boot of a bookie or
+of autorecovery has its log, and each bookie that died and was started again a copy of its disk. Returns only
+sentences on damage. The other modules of this package check single files and tables.
 """
 
 from __future__ import annotations
@@ -65,6 +65,14 @@ def starts_missing(servers: Sequence[ServerRow], bookies: Iterable[str]) -> Iter
         for boot in range(1, max(last, 1) + 1):
             if (name, boot) not in begun:
                 yield f"servers: the start of {name} boot {boot} is not recorded"
+
+
+def ends_missing(servers: Sequence[ServerRow]) -> Iterator[str]:
+    """Boots whose end is not recorded; in a closed run all processes have ended."""
+    ends = {(row["server"], row["boot"]) for row in servers if row["event"] == "exit"}
+    for row in servers:
+        if row["event"] == "started" and (row["server"], row["boot"]) not in ends:
+            yield f"servers: the end of {row['server']} boot {row['boot']} is not recorded"
 
 
 def ends_unexplained(

@@ -150,10 +150,27 @@ def make(
     }
     clock = {"wall_ns": 1_900_000 * MS, "monotonic_ns": 900_000 * MS}
     wire = {"wire": logged(folder)} if logged else {}
+    _end_all(folder)
     folder.write_end(
         {"closed_ns": 900_000 * MS, "clock": clock, "complete": complete, "histories": histories} | wire
     )
     return folder
+
+
+def _end_all(folder: RunFolder) -> None:
+    """Everything that was started ends, and later boots have logs as well."""
+    events = [json.loads(line) for line in folder.events.read_text().splitlines()]
+    started, ended = (
+        {(one["server"], one["boot"]) for one in events if one["event"] == name}
+        for name in ("started", "exit")
+    )
+    with folder.events.open("a") as lines:
+        for server, boot in sorted(started - ended):
+            end = {"event": "exit", "code": 143, "signal": None, "at_ns": 899_000 * MS}
+            lines.write(json.dumps({"server": server, "boot": boot, **end}) + "\n")
+    for server, boot in started:
+        if boot > 1:
+            (folder.server(server) / f"boot-{boot}.log").touch()
 
 
 def _each(steps: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:

@@ -87,7 +87,6 @@ def no_log(folder: RunFolder) -> None:
 def no_copy(folder: RunFolder) -> None:
     with folder.events.open("a") as events:
         events.write('{"server":"b1","boot":2,"event":"started","at_ns":3}\n')
-    (folder.server("b1") / "boot-2.log").touch()
 
 
 def no_steps(folder: RunFolder) -> None:

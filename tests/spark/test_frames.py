@@ -195,8 +195,9 @@ def test_frames_of_a_bookie_that_was_started_again_are_of_its_boots(tmp_path: Pa
     folder = logged(tmp_path, Story({7: 50}), records)
     middle = int(records["received_ns"][150])
     line = '{"server": "b1", "boot": %d, "event": "%s", "at_ns": %d, "signal": 9, "code": null}\n'
-    with folder.events.open("a") as events:
-        events.write(line % (1, "exit", middle) + line % (2, "started", middle + 10_500))
+    others = [one for one in folder.events.read_text().splitlines(True) if '"exit"' not in one]
+    others += [line % (1, "exit", middle), line % (2, "started", middle + 10_500)]
+    folder.events.write_text("".join(others))
     collect(INLINE, folder)
     answers = [row for row in table(folder).to_pylist() if row["bookie"] == 1 and row["way"] == 1]
     boots = [row["boot"] for row in answers]

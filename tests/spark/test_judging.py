@@ -80,7 +80,7 @@ def test_checkers_know_what_the_folder_says_of_the_run(tmp_path: Path) -> None:
     assert (run.racks, run.min_racks, run.allowance[7]) == (racks, 2, 3)
     assert run.damage == ("operations: no history of reader",)
     assert run.guarded == set(run.least_loss) == set(run.bookies) == {"b1", "b2", "b3"}
-    assert ([one["kind"] for one in run.faults], len(run.servers), run.chains) == (["kill"], 3, ())
+    assert ([one["kind"] for one in run.faults], len(run.servers), run.chains) == (["kill"], 6, ())
 
 
 def test_a_list_of_findings_that_is_cut_is_whole_in_a_file(session: Session, tmp_path: Path) -> None:

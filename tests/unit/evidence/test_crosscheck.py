@@ -12,6 +12,7 @@ from evidence.codes import NEVER
 from evidence.collect.crosscheck import (
     Slots,
     copies_missing,
+    ends_missing,
     ends_unexplained,
     faults_missing,
     histories_cut,
@@ -75,6 +76,12 @@ def test_every_boot_of_a_bookie_has_its_start() -> None:
         "servers: the start of b1 boot 3 is not recorded",
         "servers: the start of b2 boot 1 is not recorded",
     ]
+
+
+def test_every_process_that_was_started_has_its_end() -> None:
+    rows = [event(name, name="started", boot=boot) for name in ("b1", "writer") for boot in (1, 2)]
+    rows += [event(), event(boot=2), event("writer", boot=2)]
+    assert list(ends_missing(rows)) == ["servers: the end of writer boot 1 is not recorded"]
 
 
 def died(boot: int) -> Row:
