@@ -202,8 +202,9 @@ def rate(seen: int, of: int) -> str:
 
 
 def says(again: Again, ended: Ended) -> bool:
-    """Whether a run says if it failed: it did, or its evidence is whole and it did not."""
-    return failed(again, ended) or ended.conclusive
+    """Whether a run says if it failed: it did, or its evidence is whole and shows that it did not."""
+    properties = {kind.partition("/")[0] for kind in again.kinds}
+    return failed(again, ended) or (ended.conclusive and ended.decides(properties))
 
 
 def failed(again: Again, ended: Ended) -> bool:

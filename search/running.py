@@ -8,7 +8,7 @@ No document limits how long that may take, so it is no anomaly, but a search loo
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -97,6 +97,13 @@ class Ended:
             judged = (mode.verdict.judgements[EVIDENCE].verdict for mode in self.modes)
             return all(verdict is Verdict.VALID for verdict in judged)
         return self.verdict == Verdict.VALID
+
+    def decides(self, properties: Collection[str]) -> bool:
+        """Whether no mode leaves one of these properties unknown, for the run or for a ledger."""
+        judged = (one for mode in self.modes for one in mode.verdict.judgements.values())
+        return not any(
+            one.property in properties and (one.verdict is Verdict.UNKNOWN or one.undecided) for one in judged
+        )
 
     @property
     def otherwise(self) -> Sequence[str]:

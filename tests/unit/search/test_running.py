@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from itertools import repeat
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from rich.text import Text
 
-from evidence.findings import Verdict
+from evidence.findings import Judgement, Verdict
 from evidence.folder import FoundRun, RunFolder
 from harness.experiments import parallel
 from harness.experiments.workers import DiedError, Recording, RecordOrder
@@ -104,12 +104,21 @@ def test_a_run_that_cannot_be_judged_is_an_error(
 
 
 def ended_in(
-    folder: RunFolder, kinds: frozenset[str] = frozenset(), *, evidence: str = "valid", **facts: object
+    folder: RunFolder,
+    kinds: frozenset[str] = frozenset(),
+    *,
+    evidence: str = "valid",
+    durability: str = "valid",
+    undecided: Sequence[int] = (),
+    **facts: object,
 ) -> Ended:
     """A run whose only mode is valid, or has an anomaly of these kinds that its plan does not state."""
     folder.write_run({})
     folder.write_end(facts)
-    judgements = {"evidence": SimpleNamespace(verdict=Verdict(evidence))}
+    judgements = {
+        "evidence": Judgement("evidence", Verdict(evidence), ""),
+        "durability": Judgement("durability", Verdict(durability), "", undecided=undecided),
+    }
     found = "anomaly" if kinds - {NEVER_QUIET} else "valid"
     verdict = SimpleNamespace(verdict=found, judgements=judgements, headline="none lost")
     mode: Any = SimpleNamespace(
@@ -155,6 +164,26 @@ def test_a_replay_of_runs_that_prove_too_little_is_no_success(
     again: Any = SimpleNamespace(kinds=frozenset({"durability/lost"}))
     ended = ended_in(RunFolder.create(tmp_path, "m"), frozenset({kind}), evidence=evidence)
     ended.__dict__["known"] = frozenset({kind})
+    assert _code(again, [ended])[0] == code
+
+
+@pytest.mark.parametrize(
+    ("sought", "durability", "undecided", "code"),
+    [
+        ("durability/lost", "valid", [], 0),
+        ("durability/lost", "unknown", [], 3),
+        ("durability/lost", "anomaly", [7], 3),
+        ("closing/closed_below", "unknown", [7], 0),
+    ],
+)
+def test_a_replay_without_an_answer_of_what_is_sought_is_no_success(
+    sought: str, durability: str, undecided: Sequence[int], code: int, tmp_path: Path
+) -> None:
+    """The run has another anomaly, a known defect, and its evidence is whole."""
+    again: Any = SimpleNamespace(kinds=frozenset({sought}))
+    kinds, folder = frozenset({"metadata/wrong_length"}), RunFolder.create(tmp_path, "m")
+    ended = ended_in(folder, kinds, durability=durability, undecided=undecided)
+    ended.__dict__["known"] = kinds
     assert _code(again, [ended])[0] == code
 
 
