@@ -64,6 +64,7 @@ class PlanTree(TypedDict, total=False):
     cluster: ClusterTree
     steps: Sequence[PlanStep]
     required: Sequence[str]
+    counting: Sequence[str]
 
 
 class Conf(TypedDict, total=False):

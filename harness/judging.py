@@ -18,7 +18,7 @@ from checkers.judging.verdict import convicting_properties, undecided, within_al
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from evidence.recorders import ledger_names, read_lines
-from plans.expected.comparison import Comparison, Found, compare, unstated
+from plans.expected.comparison import Comparison, Found, compare, counts, unstated
 from plans.expected.decisions import Decision
 from plans.expected.expectations import standing
 from plans.reading.document import Tree
@@ -87,7 +87,7 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
     plan = from_json(facts).plan
     names = ledger_names(folder)
     found = _found(verdict, folder, names)
-    counting = convicting_properties(plan.required, verdict.judgements)
+    counting = convicting_properties(plan.required, verdict.judgements) | frozenset(plan.counting or ())
     comparison = compare(
         plan.expect,
         found,
@@ -108,7 +108,7 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
     if not otherwise:
         return comparison
     known = {(one.property, one.kind) for one in standing(verdict.mode, facts["bookkeeper"])}
-    anomaly = any(one.property in counting and (one.property, one.kind) not in known for one in found)
+    anomaly = any(counts(one, counting) and (one.property, one.kind) not in known for one in found)
     return went_otherwise(
         comparison,
         otherwise,

@@ -51,6 +51,7 @@ def run_facts(folder: RunFolder, collection: Collection) -> RunFacts:
         faults=tuple(read_table(folder.tables, "faults").to_pylist()),
         servers=tuple(read_table(folder.tables, "servers").to_pylist()),
         required=tuple(plan.get("required") or ()),
+        counting=tuple(plan.get("counting") or ()),
         allowance=allowed(plan, str(run["mode"]), names),
         complete=bool(end and end.get("complete")),
         left_out=str((end or {}).get("left_out", "")),

@@ -21,15 +21,26 @@ from pydantic import (
 
 from plans.cluster import ClusterSpec
 from plans.defects import SeedDefect
-from plans.expected.expectations import Property, Stated
+from plans.expected.expectations import PROPERTIES, Property, Stated
 from plans.grammar.names import RESERVED, LedgerName, LossyLedger, ModeName, Params
 from plans.grammar.sequence import Steps, dump
 from plans.reading.document import Tree
 from plans.reading.mistakes import checked
+from plans.reading.nearest import unknown
 from plans.versions import Version
 from protocol.addresses import MAX_CLIENTS, NAME, is_autorecovery, is_bookie
 
 Entries = Annotated[int, Field(ge=0)]
+
+
+def _assert_of_a_property(value: str) -> None:
+    name = value.partition("/")[0]
+    if name not in PROPERTIES:
+        raise ValueError(unknown("property", name, PROPERTIES))
+
+
+PropertyOrKind = Annotated[str, checked(_assert_of_a_property)]
+"""A property, or one of its kinds of finding, as in ``replicas/not_marked``."""
 Value = int | float | bool | str
 MOST_ROUNDS = 1000
 LONGEST_TITLE = 80
@@ -127,7 +138,8 @@ class Plan(Params):
     ``rounds`` is how often the steps are run in one cluster, each time on fresh ledgers;
     ``series`` how often the plan is run by ``scripts/bench scenarios``. ``allowance`` maps a mode to
     how many explained losses of which ledger are accepted there. Nothing runs beside a plan that is to
-    run ``alone``, because what it shows depends on time.
+    run ``alone``, because what it shows depends on time. Anomalies of ``counting`` count although the
+    plan does not require the property.
     """
 
     name: PlanName
@@ -138,6 +150,7 @@ class Plan(Params):
     clients: tuple[NewClient, ...] = Field(min_length=1, max_length=MAX_CLIENTS)
     modes: tuple[ModeName, ...] = Field(min_length=1)
     required: tuple[Property, ...] = ()
+    counting: tuple[PropertyOrKind, ...] | None = None
     control: Annotated[tuple[Control, ...], BeforeValidator(_one_or_more)]
     allowance: dict[ModeName, dict[LossyLedger, Entries]] = Field(default_factory=dict)
     limits: Limits = Limits()
@@ -148,7 +161,7 @@ class Plan(Params):
     steps: Steps
     expect: Annotated[dict[ModeName, Stated], BeforeValidator(_by_mode)]
 
-    @field_validator("clients", "modes", "required")
+    @field_validator("clients", "modes", "required", "counting")
     @classmethod
     def _no_repeats(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         repeated = [name for name, count in Counter(value).items() if count > 1]

@@ -39,6 +39,7 @@ from search.status import Status, duration
 
 _FIRST_TRIES = 5
 """Most repetitions of the run itself to learn how often it fails; two failures are enough."""
+_KEPT = ("clients", "required", "counting", "allowance")
 _ENOUGH = 2
 _MOST_ROUNDS = 3
 NAME = "shrunk"
@@ -244,7 +245,7 @@ def scenario_text(shrinker: Shrinker, confirmed: list[Ended]) -> str:
     seen = {kind for one in confirmed for kind in one.kinds} if confirmed else again.kinds
     kinds = sorted((seen | {shrinker.kind}) - {NEVER_QUIET})
     shown = {kind: sum(kind in one.kinds for one in confirmed) for kind in kinds}
-    kept = {key: value for key, value in best.items() if key in ("clients", "required", "allowance")}
+    kept = {key: value for key, value in best.items() if key in _KEPT}
     tree: Tree = {
         "name": f"{NAME}/{again.plan.name.replace('/', '-')}",
         "source": {"document": "fencepost shrink", "section": f"{again.plan.name}, seed {again.seed}"},

@@ -267,7 +267,8 @@ class RunFacts(Remembering):
     ``faults`` and ``servers`` are those two tables as rows; ``complete`` says that the evidence was
     closed in order, ``left_out`` why steps of the plan were not run; ``damage`` names what
     is torn or missing, by table; ``required`` are the properties without which the plan accepts no
-    ``valid``; ``allowance`` is how many explained losses of a ledger the plan accepts in this mode, by
+    ``valid``, ``counting`` other properties, or kinds of finding, that count when they are violated;
+    ``allowance`` is how many explained losses of a ledger the plan accepts in this mode, by
     ledger id, or ``EVERY_LEDGER`` for those it does not name. ``wire`` says that
     a wire log was kept; ``least_loss`` is the least that a fault must take to take what a bookie has
     acknowledged, for bookies without another setting in any boot, unless a boot's own record says
@@ -288,6 +289,7 @@ class RunFacts(Remembering):
     faults: tuple[FaultRow, ...] = ()
     servers: tuple[ServerRow, ...] = ()
     required: tuple[str, ...] = ()
+    counting: tuple[str, ...] = ()
     allowance: Mapping[int, int] = field(default_factory=dict)
     complete: bool = True
     left_out: str = ""

@@ -51,12 +51,21 @@ def run_verdict(judgements: Mapping[str, Judgement], run: RunFacts) -> RunVerdic
 def merged(judgements: Mapping[str, Judgement], run: RunFacts) -> Verdict:
     """Anomaly, else unknown, else valid; a required property without a checker is unknown."""
     required = _required(run.required, judgements)
-    convicting = convicting_properties(run.required, judgements)
+    convicting = convicting_properties(run.required, judgements) | frozenset(run.counting)
     verdicts = {name: effective(judgement) for name, judgement in judgements.items()}
-    if any(verdict is Verdict.ANOMALY and name in convicting for name, verdict in verdicts.items()):
+    if any(
+        verdict is Verdict.ANOMALY and _kinds(judgements[name]) & convicting
+        for name, verdict in verdicts.items()
+    ):
         return Verdict.ANOMALY
     doubtful = any(verdicts.get(name, Verdict.UNKNOWN) is Verdict.UNKNOWN for name in required)
     return Verdict.UNKNOWN if doubtful else Verdict.VALID
+
+
+def _kinds(judgement: Judgement) -> frozenset[str]:
+    """The property, and what it counted, as in ``replicas/not_marked``."""
+    name = judgement.property
+    return frozenset((name, *(f"{name}/{kind}" for kind, count in judgement.counts.items() if count)))
 
 
 def convicting_properties(required: Collection[str], judged: Collection[str]) -> frozenset[str]:

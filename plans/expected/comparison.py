@@ -88,8 +88,8 @@ def compare(
     """Compare what a plan states for ``mode`` at ``version`` with what was found and the verdict.
 
     ``found`` are :class:`Found` tuples, ``verdict`` is ``valid``, ``anomaly`` or ``unknown``,
-    ``decisions`` what clients decided. ``counting`` are the properties whose anomalies make the
-    verdict (None: all); others may meet what the plan states, and fail nothing. ``undecided`` are the
+    ``decisions`` what clients decided. ``counting`` are the properties, and kinds, whose anomalies make
+    the verdict (None: all); others may meet what the plan states, and fail nothing. ``undecided`` are the
     required properties that are unknown, each with a ledger's name (empty: the run). ``figures`` are the
     judgements' figures, by property and name. Without ``whole`` evidence no expectation is met and no
     decision is reported as wrong, because other errors may have gone unseen. Nothing stated means ``holds``.
@@ -115,7 +115,7 @@ def compare(
         )
     stated = [entry for entry in entries if isinstance(entry, Breaks | Defect)]
     known = standing(mode, version)
-    counted = [one for one in anomalies if counting is None or one.property in counting]
+    counted = [one for one in anomalies if counting is None or counts(one, counting)]
     strangers = _strangers(_unmatched([*stated, *known], counted, rounds), rounds)
     seen = [_seen(entry, anomalies, rounds) for entry in stated]
     unknown = _unknown(undecided, stated, anomalies, rounds) if whole else {}
@@ -143,6 +143,11 @@ def compare(
         shown=tuple(one.counted for one in seen) if whole else (),
         decisions=table,
     )
+
+
+def counts(one: Found, counting: Container[str]) -> bool:
+    """Whether a finding makes the verdict: its property does, or its kind."""
+    return one.property in counting or f"{one.property}/{one.kind}" in counting
 
 
 def _doubt(verdict: str, anomalies: Sequence[Found]) -> str:

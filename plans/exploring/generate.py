@@ -33,6 +33,11 @@ _SPREAD = {"cluster": 0.618033988749895, "workload": 0.41421356237309515}
 """The parts whose first choice (quorums, load) differs between consecutive seeds; irrational steps."""
 REQUIRED = ("durability", "closing", "order", "lac", "metadata")
 """Properties for which every generated plan gives evidence."""
+COUNTING = (
+    "servers",
+    *(f"replicas/{kind}" for kind in ("never_repaired", "not_copied", "not_marked", "unmarked_unrepaired")),
+)
+"""What else is promised. A copy may lack without a defect: no audit looks for one that a link has dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +102,7 @@ def draw(
         "clients": list(work.clients),
         "modes": [mode],
         "required": list(REQUIRED),
+        "counting": list(COUNTING),
         "control": {"nothing": "a search: that nothing was found proves nothing"},
         **({"allowance": {mode: {EACH: _MOST_ENTRIES}}} if options.beyond else {}),
         "steps": steps,

@@ -66,6 +66,15 @@ def test_an_anomaly_of_a_safety_property_counts_required_or_not_and_no_other(nam
     assert merged(of(**{name: A}), run_facts(required=(name,))) is A
 
 
+@pytest.mark.parametrize(
+    ("counting", "expected"),
+    [((), V), (("replicas",), A), (("replicas/not_marked",), A), (("replicas/hole", "servers"), V)],
+)
+def test_an_anomaly_counts_by_its_property_or_kind_where_the_plan_says_so(counting, expected):
+    found = {**of(durability=V, servers=N), "replicas": judgement("replicas", A, not_marked=2, hole=0)}
+    assert merged(found, run_facts(required=("durability",), counting=counting)) is expected
+
+
 LOSS = {"lost": 12, "gone": 12, "acknowledged_gone": 12, "corrupt": 0, "vanished": 0, "vanished_ledgers": 0}
 
 

@@ -207,7 +207,14 @@ def test_a_plan_that_states_a_standing_defect_speaks_for_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("counting", "met"), [(None, False), ({"durability", "availability"}, False), ({"durability"}, True)]
+    ("counting", "met"),
+    [
+        (None, False),
+        ({"durability", "availability"}, False),
+        ({"durability", "availability/stuck"}, False),
+        ({"durability", "availability/key_lost"}, True),
+        ({"durability"}, True),
+    ],
 )
 def test_what_does_not_count_in_the_verdict_does_not_count_beside_what_is_stated(
     counting: set[str] | None, met: bool
