@@ -187,9 +187,9 @@ def _unexplained(found: Found) -> bool:
 
 
 def _exact(entry: Breaks | Defect) -> bool:
-    """Whether an entry says which loss it means, without its class: these entries, or a defect's ledger."""
-    named = isinstance(entry, Defect) and entry.ledger is not None
-    return named or (entry.entries is not None and entry.count is not None)
+    """Whether an entry says which loss it means, without its class: a ledger's entries, or a defect of it."""
+    counted = entry.entries is not None and entry.count is not None
+    return entry.ledger is not None and (counted or isinstance(entry, Defect))
 
 
 def _on_the_way(
