@@ -178,7 +178,8 @@ def bookie_properties(
     owned = {
         # A plan may start a bookie under another id, to see it refuse the cookies of its disks.
         "bookieId": layers.plan.get("bookieId", bookie_id(name)),
-        "advertisedAddress": name,
+        # Or at the address of another bookie that is down.
+        "advertisedAddress": layers.plan.get("advertisedAddress", name),
         "bookiePort": str(BOOKIE_PORT),
         "listeningInterface": "lo",
         "allowLoopback": "true",

@@ -146,6 +146,7 @@ def hosts_file(addresses: AddressPlan, source: int, bookies: int, *, linked: boo
     """What names mean to source number ``source``: its links to the bookies, its own address direct.
 
     A JVM that is given a hosts file asks nothing else, so the name of its ``machine`` is in it too.
+    A bookie can also run ``at-b2``, the address of b2.
     """
     lines = ["127.0.0.1 localhost"]
     if machine != "localhost" and not is_bookie(machine):
@@ -154,4 +155,7 @@ def hosts_file(addresses: AddressPlan, source: int, bookies: int, *, linked: boo
         through = source if linked and number != source else 0
         host, _ = addresses.link(through, bookie_name(number))
         lines.append(f"{host} {bookie_name(number)}")
+        if linked and source in range(1, bookies + 1):
+            direct, _ = addresses.link(0, bookie_name(number))
+            lines.append(f"{direct} at-{bookie_name(number)}")
     return "\n".join(lines) + "\n"

@@ -45,10 +45,11 @@ def test_a_bookie_is_known_by_its_name_and_reaches_zookeeper_by_its_own_link() -
     assert properties["ledgerDirectories"] == "/run/b2/data/ledgers"
 
 
-def test_a_plan_may_start_a_bookie_under_another_id_and_give_its_index_a_directory() -> None:
-    plan = {"bookieId": "b9:3181", "indexDirectories": "index"}
+def test_a_plan_may_start_a_bookie_under_another_id_or_address_and_give_its_index_a_directory() -> None:
+    plan = {"bookieId": "b9:3181", "advertisedAddress": "at-b1", "indexDirectories": "index"}
     result = effective(plan=plan, indexDirectories="/mine")
     assert result.properties["bookieId"] == "b9:3181"
+    assert result.properties["advertisedAddress"] == "at-b1"
     assert result.properties["indexDirectories"] == "/run/b2/data/index"
     assert "indexDirectories" not in effective(indexDirectories="/mine").properties
 

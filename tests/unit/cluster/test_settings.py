@@ -58,7 +58,8 @@ def hosts(source: int, *, linked: bool = True, machine: str = "machine") -> dict
 def test_names_mean_the_links_of_who_asks_and_a_bookie_itself_means_itself() -> None:
     local = {"localhost": "127.0.0.1", "machine": "127.0.0.1"}
     assert hosts(101) == local | {"b1": "127.9.101.1", "b2": "127.9.101.2"}
-    assert hosts(2) == local | {"b1": "127.9.2.1", "b2": "127.9.0.2"}
+    at = {"at-b1": "127.9.0.1", "at-b2": "127.9.0.2"}
+    assert hosts(2) == local | {"b1": "127.9.2.1", "b2": "127.9.0.2"} | at
     assert hosts(101, linked=False) == local | {"b1": "127.9.0.1", "b2": "127.9.0.2"}
 
 
