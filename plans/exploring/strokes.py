@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle
 from random import Random
 
 from plans.exploring.seeds import between, pick
@@ -118,10 +119,10 @@ def _crash_twice(random: Random, cast: Cast) -> ScheduledFault:
 def uneven(random: Random, cast: Cast, *, end_s: float) -> list[ScheduledFault]:
     """One client whose links are slow, each in another way, from the burst's beginning to ``end_s``."""
     client = pick(random, cast.clients)
-    latencies = ((bookie, pick(random, _UNEVEN_MS)) for bookie in cast.bookies)
+    shuffled = sorted(cast.bookies, key=lambda _: random.random())
     return [
         replace(_one_link("slow", client, bookie, {"latency_ms": latency_ms}), end_s=end_s)
-        for bookie, latency_ms in latencies
+        for bookie, latency_ms in zip(shuffled, cycle(_UNEVEN_MS), strict=False)
         if latency_ms
     ]
 
