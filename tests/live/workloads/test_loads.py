@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -104,10 +105,12 @@ def test_striped_ledgers_last_until_their_ensembles_changed(cluster: Any) -> Non
 def test_forced_adds_go_on_in_a_new_ledger_when_a_bookie_or_the_writer_dies(cluster: Any) -> None:
     with driven("forced", cluster, writers=["c1"], closer="c2", entries_per_force=20, **QUICK) as load:
         load.wait_for_more("c1", more=3)
-        for target in ("b1", "b2", "b3"):
+        for target in islice(cycle(("b1", "b2", "b3", "b4", "b5")), 30):  # an ensemble has three of them
             load.breaks("kill", target=target)
             load.wait_for_more("c1")
             load.heals()
+            if any("broke" in line for line in load.said):
+                break
         load.breaks("kill", target="c1")
         load.heals()
         load.wait_for_more("c1", more=2)
