@@ -12,13 +12,13 @@ from tests.histories.mutations.registry import Sign, mutant, span, unknown
 from tests.histories.trial.mutation import full, score, tallies
 
 NEXT = {"explained": "unexplained", "unexplained": "undetermined", "undetermined": "explained"}
-OF_LOSSES = ("an_ack_moves_past_a_crash", "a_death_is_explained_no_more", "a_lac_is_forged_beyond_the_end")
+OF_LOSSES = ("ack_moved_past_a_crash", "death_not_explained", "lac_beyond_end")
 OF_ALL = (
     *OF_LOSSES,
-    *("an_add_was_told_ok_earlier", "an_add_is_acknowledged_after_everything", "an_entry_is_repeated"),
-    *("one_byte_of_what_was_read_is_changed", "a_closed_ledger_is_open_again", "every_copy_is_taken_away"),
-    *("fencing_is_answered_by_one", "a_bookie_denies_what_it_took", "the_boot_before_ended_in_order"),
-    *("a_recovery_that_never_ended_is_refused", "bookies_move_into_one_rack", "an_old_leader_appends_late"),
+    *("add_acknowledged_earlier", "add_acknowledged_after_close", "entry_repeated"),
+    *("byte_of_read_entry_changed", "closed_ledger_reopened", "every_copy_removed"),
+    *("fence_answered_by_one", "bookie_denies_acked_entry", "previous_boot_shut_down_cleanly"),
+    *("recovery_of_open_ledger_refused", "bookies_moved_into_one_rack", "append_to_a_replaced_ledger"),
 )
 Spoil = Callable[[Judgement], Judgement]
 
@@ -67,7 +67,7 @@ def sabotaged(spoil: Spoil) -> tuple[object, ...]:
         (called_valid, OF_ALL, "0 %"),
         (elsewhere, OF_LOSSES, "0 %"),
         (of_another_class, OF_LOSSES, "0 %"),
-        (counted_once, ("a_lac_is_forged_beyond_the_end", "a_read_ends_without_its_last_entries"), None),
+        (counted_once, ("lac_beyond_end", "read_ends_early"), None),
     ],
 )
 def test_a_sabotaged_checker_lowers_the_score(spoil, names, share, monkeypatch):
@@ -81,7 +81,7 @@ def test_a_sabotaged_checker_lowers_the_score(spoil, names, share, monkeypatch):
 
 
 def test_what_states_kinds_alone_is_caught_and_not_counted_as_exact():
-    tried = list(tallies(2, ["an_element_is_read_twice"]))
+    tried = list(tallies(2, ["element_read_twice"]))
     assert full(tried)
     assert "mutation score 0 %: 0 of 2 illegal mutants" in next(score(tried))
     assert "2 caught by kind and verdict only, 0 survived" in next(score(tried))

@@ -49,7 +49,7 @@ def too_soon(case: Lawful, history: list[Fact], add: Row) -> set[Sign]:
 
 
 @operator("fewer than AQ bookies are left", of=lawful, only=OURS)
-def acknowledgements_never_were(case, dice):
+def acks_removed(case, dice):
     """Some bookies' acknowledgements of an acknowledged add were never on the wire."""
     add, answers = an_add(case, dice)
     chosen, few = some(answers, dice)
@@ -58,7 +58,7 @@ def acknowledgements_never_were(case, dice):
 
 
 @operator("fewer than AQ bookies are left, and it was late", of=lawful, only=OURS)
-def acknowledgements_come_late(case, dice):
+def acks_delayed(case, dice):
     """Some bookies' acknowledgements were passed on at the end of the add, or after it."""
     add, answers = an_add(case, dice)
     chosen, few = some(answers, dice)
@@ -69,7 +69,7 @@ def acknowledgements_come_late(case, dice):
 
 
 @operator("fewer than AQ bookies are left", of=lawful, only=OURS)
-def acknowledgements_never_reach_the_writer(case, dice):
+def acks_dropped_by_a_rule(case, dice):
     """A fault rule dropped some bookies' acknowledgements, or made refusals of them."""
     add, answers = an_add(case, dice)
     chosen, few = some(answers, dice)
@@ -80,7 +80,7 @@ def acknowledgements_never_reach_the_writer(case, dice):
 
 
 @operator("never", of=lawful, only=OURS)
-def acknowledgements_are_of_our_own_making(case, dice):
+def acks_forged(case, dice):
     """A fault rule sent EOK to the writer, whatever bookies had said; or what they said is unknown."""
     _, answers = an_add(case, dice)
     forged = {"flags": int(FrameFlag.FORGED), "rule": 1, "status": dice.choice([Status.NONE, Status.EFENCED])}
@@ -92,7 +92,7 @@ def acknowledgements_are_of_our_own_making(case, dice):
 
 
 @operator("fewer than AQ bookies are left, or one is outside the write set", of=lawful, only=OURS)
-def all_acknowledgements_are_of_other_bookies(case, dice):
+def acks_from_other_bookies(case, dice):
     """Bookies are counted, not frames; and no bookie that the metadata does not name may acknowledge."""
     add, answers = an_add(case, dice)
     bookies = dice.sample(range(1, 10), len(answers))
@@ -116,7 +116,7 @@ def by_replaced(case: Lawful, history: list[Fact]) -> set[Sign]:
 
 
 @operator("fewer than AQ of them are in a write set that may have been in force then", of=lawful, only=OURS)
-def acknowledgements_are_of_the_first_ensemble(case, dice):
+def acks_from_the_first_ensemble(case, dice):
     """Only bookies of the ledger's first ensemble acknowledged an add, whatever was written since."""
     add, answers = an_add(case, dice)
     [first] = [row for row in case.rows("ledgers") if row["version"] == 0]
@@ -128,7 +128,7 @@ def acknowledgements_are_of_the_first_ensemble(case, dice):
 
 
 @operator("fewer than AQ bookies had answered by then", of=lawful, only=OURS)
-def an_add_was_told_ok_earlier(case, dice):
+def add_acknowledged_earlier(case, dice):
     """The add ends with ok earlier than it did."""
     add, answers = an_add(case, dice)
     at_ns = dice.randint(add["invoked_ns"], add["completed_ns"])
@@ -139,14 +139,14 @@ def an_add_was_told_ok_earlier(case, dice):
 
 
 @operator("never", of=lawful, only=OURS)
-def a_writer_told_too_soon_has_no_frames_in_the_log(case, dice):
+def add_acknowledged_earlier_without_wire_log(case, dice):
     """Its links were not logged, so nothing follows from what the log lacks."""
     mine = [row for row in case.rows("frames") if row["source"] == WRITER]
     return dropped(case.history, mine), set()
 
 
 @operator("an entry that it covers had fewer than AQ acknowledgements by then", of=lawful, only=OURS)
-def a_reader_hears_a_lac_at_any_time(case, dice):
+def reader_receives_lac_at_any_time(case, dice):
     """A reader receives the LAC of an acknowledged add, at any time before or after."""
     frames = case.rows("frames")
     lac, at_ns = dice.randint(0, case.acked - 1), dice.randint(1, max(row["received_ns"] for row in frames))
@@ -161,7 +161,7 @@ def a_reader_hears_a_lac_at_any_time(case, dice):
 
 
 @operator("fewer than AQ bookies confirmed it", of=lawful, only=OURS)
-def a_force_was_confirmed_by_too_few(case, dice):
+def force_acks_removed(case, dice):
     """Some bookies' confirmations of a force that ended ok were never on the wire."""
     given = [row for row in case.rows("frames") if is_answer(row, Message.FORCE, source=WRITER)]
     if not given:

@@ -41,7 +41,7 @@ def renamed(history: list[Fact]) -> list[Fact]:
 
 
 @operator("the other ledger has lost an entry", of=lawful)
-def a_ledger_is_unknown_beside_a_loss(case, dice):
+def ledger_unknown_beside_a_loss(case, dice):
     """Of one ledger an entry is not read at the end; the other is lawful, or every bookie denies an entry."""
     loses, entry, unread = dice.random() < 0.7, dice.randint(0, case.promised - 1), dice.randint(0, case.end)
     history = denied_by_all(case.history, entry) if loses else case.history
@@ -95,7 +95,7 @@ OURS = ("durability", "closing", "order", "content", "metadata")
 
 
 @operator("no fault of the run removed the metadata", of=used_again, only=OURS)
-def an_id_is_used_again(case, dice):
+def ledger_id_reused(case, dice):
     """Ids of a ledger are acknowledged again, to another writer; a fault had removed the metadata, or not."""
     if dice.random() < 0.4:
         return case.history, set()
@@ -106,7 +106,7 @@ def an_id_is_used_again(case, dice):
 
 
 @operator("always", of=used_again, only=OURS)
-def an_entry_is_lost_where_an_id_was_used_again(case, dice):
+def entry_lost_with_reused_ledger_id(case, dice):
     """Every bookie denies an entry of the second ledger: lost, and its class is the fault's."""
     entry = dice.randint(0, case.last)
     return denied_by_all(case.history, entry), lost({entry: "put_back"})

@@ -88,14 +88,14 @@ def ours(kinds: set[str]) -> set[Sign]:
 
 
 @operator("the document asks for it", of=lawful_boot, only=OURS)
-def a_step_of_the_boot_is_missing(case, dice):
+def boot_step_removed(case, dice):
     """A step of a boot after a crash is missing."""
     gone = dice.choice(list(BREAKS))
     return case.history, ours(BREAKS[gone]), run_of(tuple(one for one in STEPS if one[0] not in gone))
 
 
 @operator("the document fixes its place", of=lawful_boot, only=OURS)
-def a_step_of_the_boot_comes_at_another_time(case, dice):
+def boot_step_moved(case, dice):
     """A step of a boot after a crash comes at another time."""
     (name, at), must = dice.choice(list(MOVES.items()))
     moved = tuple((one, at if one == name else when) for one, when in STEPS)
@@ -103,7 +103,7 @@ def a_step_of_the_boot_comes_at_another_time(case, dice):
 
 
 @operator("the bookie is protected", of=lawful_boot, only=OURS)
-def a_boot_without_a_check(case, dice):
+def preboot_check_removed(case, dice):
     """The preboot check never runs; of a bookie without protection none is due."""
     protected = dice.random() < 0.6
     run = run_of(tuple(one for one in STEPS if one[0] not in ("preboot_start", "mark_limbo")))
@@ -112,7 +112,7 @@ def a_boot_without_a_check(case, dice):
 
 
 @operator("always", of=lawful_boot, only=OURS)
-def the_boot_before_ended_in_order(case, dice):  # by contract
+def previous_boot_shut_down_cleanly(case, dice):  # by contract
     """The boot before was shut down cleanly, and yet an unclean shutdown is seen."""
     return case.history, ours({"clean_seen_unclean"}), run_of(ends="stopped")
 
@@ -120,7 +120,7 @@ def the_boot_before_ended_in_order(case, dice):  # by contract
 @operator(
     "it came before the marks; after them, before the close, it lifts the limbo", of=lawful_boot, only=OURS
 )
-def a_denial_comes_early(case, dice):
+def bookie_in_limbo_denies_early(case, dice):
     """A bookie in limbo denies an entry: before the marks, before the close, or after it."""
     at, must = dice.choice([(110, {"denied_unchecked"}), (127, {"cleared_unrecovered"}), (140, set())])
     denial = said(Message.READ, 1, at, entry=3, status=Status.ENOENTRY, boot=2, source=READER)
@@ -128,7 +128,7 @@ def a_denial_comes_early(case, dice):
 
 
 @operator("the check had ended, and the ledger's end covers the entry", of=lawful_boot, only=OURS)
-def an_entry_is_denied_after_the_check(case, dice):
+def bookie_denies_around_full_check(case, dice):
     """A bookie denies an entry: before its full check has ended or after, within the ledger or behind it."""
     at, entry = dice.choice([140, 200]), dice.choice([2, 3])
     answer = dice.choice([Status.ENOENTRY, Status.ENOLEDGER, Status.EOK])
@@ -138,7 +138,7 @@ def an_entry_is_denied_after_the_check(case, dice):
 
 
 @operator("the marks came later, or the check never ended", of=lawful_boot, only=OURS)
-def a_cookie_is_stamped(case, dice):
+def invalid_cookie_stamped(case, dice):
     """An invalid cookie is stamped again: after the check, before the marks, or without an end of it."""
     at, ends = dice.choice([(118, True), (114, True), (118, False)])
     steps = [one for one in STEPS if ends or one[0] != "preboot_end"]
@@ -147,7 +147,7 @@ def a_cookie_is_stamped(case, dice):
 
 
 @operator("the ledger was still open", of=lawful_boot, only=OURS)
-def protection_ends_with_another_crash(case, dice):
+def crash_in_limbo(case, dice):
     """b1 is killed in limbo, and its third boot denies an entry: of an open ledger, or of a closed one."""
     open_still = dice.random() < 0.6
     again = [server(1, 3, name, at + 110, at + 110, **DETAIL.get(name, {})) for name, at in STEPS[:7]]

@@ -63,7 +63,7 @@ def filled(dice: Random) -> Case:
 
 
 @operator("its add was acknowledged", of=filled, only=("log",))
-def the_last_append_of_a_log_is_gone(case, dice):
+def last_append_of_a_log_removed(case, dice):
     """The last entry of a log is not there at the end."""
     entry = case.entries[-1]
     acked = dice.random() < 0.7
@@ -83,7 +83,7 @@ def the_last_append_of_a_log_is_gone(case, dice):
 
 
 @operator("it was invoked when one behind it was acknowledged", of=filled, only=("log",))
-def an_old_leader_appends_late(case, dice):
+def append_to_a_replaced_ledger(case, dice):
     """The last add of a ledger comes after the first one of the next ledger."""
     before = dice.randrange(1, len(case.chain.ledgers))
     old = max(entry for entry in case.entries if entry[0] == case.chain.ledgers[before - 1])
@@ -94,7 +94,7 @@ def an_old_leader_appends_late(case, dice):
 
 
 @operator("it ended before the append began", of=filled, only=("log",))
-def an_append_is_read_before_it_is_made(case, dice):
+def append_read_before_it_began(case, dice):
     """A pass shows an entry and has ended about when its add began."""
     end = dice.randrange(1, len(case.entries))
     begun_ns = case.history[case.add(case.entries[end])][1]["invoked_ns"]
@@ -105,7 +105,7 @@ def an_append_is_read_before_it_is_made(case, dice):
 
 
 @operator("its outcome is fail, not unknown", of=filled, only=("log",))
-def an_append_below_others_turns_out_failed(case, dice):
+def append_below_others_fails(case, dice):
     """An add with others behind it was not ok, and is read all the same."""
     entry = dice.choice(case.entries[:-1])
     failed = dice.random() < 0.7
@@ -119,7 +119,7 @@ def _of(case: Case, entry: Entry) -> int:
 
 
 @operator("the ledger before it had more", of=filled, only=("log",))
-def a_pass_leaves_out_the_end_of_a_ledger(case, dice):
+def pass_omits_end_of_a_ledger(case, dice):
     """A pass goes on to the next ledger before the end of one."""
     ledger = dice.choice(case.chain.ledgers[:-1])
     left = max(entry for entry in case.entries if entry[0] == ledger)

@@ -92,7 +92,7 @@ def moved_ack(case: Deaths, entry: int, at_ns: int, number: int) -> list[Fact]:
 
 
 @operator("the boot after the crash gave it: that one never lost it", of=two_deaths)
-def an_ack_moves_past_a_crash(case, dice):
+def ack_moved_past_a_crash(case, dice):
     """An acknowledgement moves past the crash that explained its loss, or only nearer to it."""
     entry, past = dice.choice(case.lost), dice.random() < 0.7
     at_ns, number = (REBORN + 20, 2) if past else (DIED - 20, 1)
@@ -101,7 +101,7 @@ def an_ack_moves_past_a_crash(case, dice):
 
 
 @operator("it was given before the denied read was passed on", of=two_deaths)
-def an_ack_moves_past_a_crash_and_is_denied(case, dice):
+def ack_moved_past_a_crash_and_denied(case, dice):
     """An acknowledgement moves past a crash; the boot that gave it then denies the entry."""
     entry, past = dice.choice(case.lost), dice.random() < 0.7
     at_ns, number = (REBORN + 20, 2) if past else (DIED - 20, 1)
@@ -111,7 +111,7 @@ def an_ack_moves_past_a_crash_and_is_denied(case, dice):
 
 
 @operator("the disk of a holder, or of any bookie, had an entry that is lost", of=two_deaths)
-def a_disk_held_an_entry_after_all(case, dice):
+def disk_held_lost_entry(case, dice):
     """A disk that was read at a death held one entry more."""
     entry = dice.randint(0, case.lost[-1])
     held = on_disk(dice.choice(HOLDERS), entry)
@@ -120,7 +120,7 @@ def a_disk_held_an_entry_after_all(case, dice):
 
 
 @operator("always", of=two_deaths)
-def a_death_is_explained_no_more(case, dice):
+def death_not_explained(case, dice):
     """The kill is no fault of the run, or the disk was not read: then the allowance excuses nothing."""
     run, loss = dice.choice(
         [
@@ -136,7 +136,7 @@ def a_death_is_explained_no_more(case, dice):
 
 
 @operator("some setting or fault was such that the kill cannot have taken the entry", of=two_deaths)
-def what_was_killed_had_journaled(case, dice):
+def killed_bookie_had_journaled(case, dice):
     """One or both of the bookies had journaled what they acknowledged; or only others had."""
     who = dice.choice([("b1", "b3"), ("b1",), ("b3",), ("b2", "b9")])
     least = dice.choice((Loses.UNSYNCED, Loses.STORED))
@@ -145,7 +145,7 @@ def what_was_killed_had_journaled(case, dice):
 
 
 @operator("always: all deny what b1 never lost, or may have collected", of=two_deaths)
-def replication_replaced_a_holder(case, dice):
+def holder_replaced_by_replication(case, dice):
     """b1 was not killed; b4 replaced it, permanently or for a while, or replaced another bookie."""
     away, other = ("b4", "b2", "b3"), ("b1", "b4", "b3")
     ensembles = dice.choice([(away,), (away, ("b1", "b2", "b3")), (other,)])
@@ -164,7 +164,7 @@ def replication_replaced_a_holder(case, dice):
 
 
 @operator("the disk had held the entry, and no fault changed it since", of=two_deaths)
-def a_bookie_denies_what_its_disk_held(case, dice):
+def bookie_denies_entry_on_its_disk(case, dice):
     """A bookie that was killed denies an entry that its disk held, or did not hold."""
     held, wiped = dice.randint(0, case.lost[-1]), dice.random() < 0.3
     denial = said(Message.READ, 1, ASKED, entry=0, status=Status.ENOENTRY, boot=2, source=READER)
@@ -177,7 +177,7 @@ def a_bookie_denies_what_its_disk_held(case, dice):
 
 
 @operator("the bookie is protected, and the ledger was not closed", of=two_deaths)
-def a_bookie_in_limbo_denies(case, dice):
+def bookie_denies_after_unclean_end(case, dice):
     """A bookie back from an unclean end denies an entry where "unknown" was due; a wipe takes the marks."""
     guarded, open_still = dice.random() < 0.6, dice.random() < 0.7
     status = Status.ENOENTRY if dice.random() < 0.7 else Status.EUNKNOWNLEDGERSTATE

@@ -53,7 +53,7 @@ OF_COPIES = ("replicas",)
 
 
 @operator("the bookie is named by the metadata", of=repaired, only=OF_COPIES)
-def a_copy_is_taken_away(case, dice):
+def copy_removed(case, dice):
     """A copy is taken away: from a bookie that owes it, or from another bookie."""
     row = dice.choice([row for row in case.census() if row["pass_number"] == 1])
     history = replaced(case.history, row, holding=int(Holding.ABSENT), size_bytes=0, origin=0)
@@ -63,7 +63,7 @@ def a_copy_is_taken_away(case, dice):
 
 
 @operator("no bookie holds the entry any more", of=repaired, only=OF_COPIES)
-def every_copy_is_taken_away(case, dice):
+def every_copy_removed(case, dice):
     """All copies of an entry are taken away, or all but one on some other bookie."""
     entry = dice.randint(0, case.last)
     gone = {"holding": int(Holding.ABSENT), "size_bytes": 0, "origin": 0}
@@ -75,7 +75,7 @@ def every_copy_is_taken_away(case, dice):
 
 
 @operator("the bookie is named by the metadata", of=repaired, only=OF_COPIES)
-def a_copy_is_another(case, dice):
+def copy_of_another_size(case, dice):
     """A copy has another size than the others."""
     row = dice.choice([r for r in case.census() if r["pass_number"] == 1 and r["holding"] == Holding.PRESENT])
     differing = span("replicas/differing", row["entry"], row["entry"])
@@ -83,7 +83,7 @@ def a_copy_is_another(case, dice):
 
 
 @operator("never", of=repaired, only=OF_COPIES)
-def a_copy_is_missing_while_repair_goes_on(case, dice):
+def copy_removed_during_repair(case, dice):
     """A copy is missing, but no audit had ended before the census."""
     row = dice.choice([row for row in case.census() if row["pass_number"] == 1])
     rows = tuple(one for one in case.run.servers if one["event"] != "audit_ended")
@@ -92,7 +92,7 @@ def a_copy_is_missing_while_repair_goes_on(case, dice):
 
 
 @operator("five tries in a row fail, nothing changes, repair has all it needs", of=repaired, only=OF_COPIES)
-def repair_fails_again_and_again(case, dice):
+def repair_fails_repeatedly(case, dice):
     """A worker tries a marked ledger four to six times; perhaps something changes or is not there."""
     tries = dice.choice([4, 5, 6])
     missing = dice.choice([("b1",), ("b4",), ("b4",), ("b1", "b2")])
@@ -108,7 +108,7 @@ def repair_fails_again_and_again(case, dice):
 
 
 @operator("a repair names a bookie that lacks a copy and has lost nothing", of=repaired, only=OF_COPIES)
-def a_bookie_is_named_before_it_has_the_copies(case, dice):
+def bookie_named_before_it_has_the_copies(case, dice):
     """Repair names b4 in b3's place, which lacks one copy; perhaps b4 has died, or there is no repair."""
     entries, gone = range(case.last + 1), dice.randint(0, case.last)
     names = next(row["fragments"] for table, row in case.history if table == "ledgers")[0]["bookies"]
@@ -128,7 +128,7 @@ def a_bookie_is_named_before_it_has_the_copies(case, dice):
 @operator(
     "five audits pass over it while its bookie is gone and nothing changes", of=repaired, only=OF_COPIES
 )
-def audits_pass_over_a_ledger(case, dice):
+def audits_skip_a_ledger(case, dice):
     """A bookie is gone during three to five audits and the last; perhaps there is a mark, or a change."""
     audits, bookie = dice.choice([3, 4, 5]), dice.choice(["b3", "b4"])
     marks = [marked(105, bookie)] if dice.random() < 0.2 else []
@@ -141,7 +141,7 @@ def audits_pass_over_a_ledger(case, dice):
 
 
 @operator("the mark goes while its bookie is gone and still named", of=repaired, only=OF_COPIES)
-def a_mark_is_removed_without_a_repair(case, dice):
+def mark_removed_without_repair(case, dice):
     """A mark for a bookie that is gone is removed; perhaps the bookie came back, or was not named."""
     bookie, back = dice.choice(["b3", "b3", "b4"]), dice.random() < 0.3
     number = int(bookie[1])
@@ -153,7 +153,7 @@ def a_mark_is_removed_without_a_repair(case, dice):
 
 
 @operator("a bookie showed it before and after, in one life", of=repaired, only=("availability",))
-def an_entry_that_is_there_is_not_read(case, dice):
+def stored_entry_not_read(case, dice):
     """The final read of an entry that bookies show ends with "no such entry"."""
     entry, before = dice.randint(0, case.last), dice.random() < 0.7
     asked = {"entry": entry, "last": entry, "client": OBSERVER, "flags": Flag.FINAL, "error": -13}
@@ -170,7 +170,7 @@ def an_entry_that_is_there_is_not_read(case, dice):
 
 
 @operator("the plan wants two racks, and the metadata names bookies of one", of=repaired, only=("placement",))
-def bookies_move_into_one_rack(case, dice):
+def bookies_moved_into_one_rack(case, dice):
     """The bookies of a ledger are all in one rack, or the rack of a bookie without a share changes."""
     all_of_them, wanted = dice.random() < 0.6, dice.choice([1, 2, 2, 3])
     racks = {**RACKS, "b3": "r1"} if all_of_them else {**RACKS, "b4": "r1"}

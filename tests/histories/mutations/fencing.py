@@ -31,7 +31,7 @@ def late_add(entry, **columns):
 
 
 @operator("the id lies beyond the end", of=five_bookies, only=OURS)
-def an_add_is_acknowledged_after_everything(case, dice):
+def add_acknowledged_after_close(case, dice):
     """The observer's recovery has dated the close; within the end an id is no matter of fencing."""
     entry = dice.randint(0, case.tried + 3)
     return [*case.history, late_add(entry)], span(
@@ -40,13 +40,13 @@ def an_add_is_acknowledged_after_everything(case, dice):
 
 
 @operator("never", of=five_bookies, only=OURS)
-def an_add_after_everything_has_no_outcome(case, dice):
+def add_without_outcome_after_close(case, dice):
     outcome = dice.choice([Outcome.UNKNOWN, Outcome.PENDING, Outcome.FAIL])
     return [*case.history, unsure(case.end + 1, invoked_ns=LATER, outcome=outcome)], set()
 
 
 @operator("never", of=five_bookies, only=OURS)
-def an_add_is_acknowledged_and_no_close_has_a_date(case, dice):
+def add_acknowledged_after_undated_close(case, dice):
     """Illegal all the same, but it cannot be shown that the close came first."""
     undated = []
     for table, row in case.history:
@@ -60,7 +60,7 @@ def an_add_is_acknowledged_and_no_close_has_a_date(case, dice):
 
 
 @operator("it is a normal add, asked for after the fence", of=five_bookies, only=OURS)
-def a_fenced_boot_takes_another_add(case, dice):
+def fenced_boot_acknowledges_add(case, dice):
     """Who fenced it, and by which read, plays no part; recovery's adds are taken by right."""
     fences = [
         row for row in answers(case, Message.FENCING_LAC_READ, Message.RECOVERY_READ) if row["status"] == 0
@@ -78,7 +78,7 @@ def a_fenced_boot_takes_another_add(case, dice):
 
 
 @operator("never", of=five_bookies, only=OURS)
-def a_fenced_boot_takes_an_add_that_proves_nothing(case, dice):
+def fenced_boot_acknowledges_lawful_add(case, dice):
     fences = [row for row in answers(case, Message.FENCING_LAC_READ) if row["status"] == 0]
     if not fences:
         return case.history, set()
@@ -90,7 +90,7 @@ def a_fenced_boot_takes_an_add_that_proves_nothing(case, dice):
 
 
 @operator("it was asked for after the fence", of=five_bookies, only=OURS)
-def an_earlier_add_was_taken_by_a_boot_that_is_fenced_now(case, dice):
+def earlier_add_acknowledged_by_fenced_boot(case, dice):
     """A fence says nothing of what came before it, whatever it answered; a denial is no anomaly."""
     adds = [row for row in answers(case, Message.ADD) if row["status"] == 0]
     add = dice.choice(adds)
@@ -104,7 +104,7 @@ def an_earlier_add_was_taken_by_a_boot_that_is_fenced_now(case, dice):
 
 
 @operator("never", of=five_bookies, only=OURS)
-def the_last_recovery_is_refused(case, dice):
+def recovery_of_closed_ledger_refused(case, dice):
     """The ledger is CLOSED, which takes no recovery: the fate of promised entries is unknown."""
     refused = {"outcome": int(Outcome.UNKNOWN), "error": -10}
     last = [row for row in case.operations(Kind.OPEN) if row["flags"] & Flag.FINAL]
@@ -112,7 +112,7 @@ def the_last_recovery_is_refused(case, dice):
 
 
 @operator("always", of=five_bookies, only=OURS)
-def a_recovery_that_never_ended_is_refused(case, dice):
+def recovery_of_open_ledger_refused(case, dice):
     """One bookie may have been killed; that is fewer than the two of AQ."""
     return without_recovery(case), {Sign("availability/stuck")}
 
@@ -128,7 +128,7 @@ def without_recovery(case: Lawful) -> list[Fact]:
 
 
 @operator("no final open recovers the ledger", of=five_bookies, only=OURS)
-def a_bookie_refuses_the_key_of_a_ledger(case, dice):
+def bookie_refuses_master_key(case, dice):
     """A bookie logs another key; it explains a refused recovery only if it has that duty, in this boot."""
     refused = dice.random() < 0.8
     bookie = dice.randint(1, 5)

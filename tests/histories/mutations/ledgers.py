@@ -12,7 +12,7 @@ from tests.histories.twins_recovery import recovery
 
 
 @operator("it lies below a promise", of=lawful)
-def the_close_is_lower(case, dice):
+def close_lowered(case, dice):
     """Illegal only below a promise; the final reads stop at the lower end."""
     end = dice.randint(-1, case.end)
     lower = []
@@ -39,7 +39,7 @@ def the_close_is_lower(case, dice):
 
 
 @operator("always", of=lawful)
-def a_client_hears_of_its_close_before_it_is_written(case, dice):
+def close_reported_before_it_is_written(case, dice):
     """The writer's close, or the recovery, ends before any CLOSED version can have been in force."""
     written_ns = min(row["earliest_ns"] for row in case.rows("ledgers") if row["state"] == 3)
     row = dice.choice([row for row in case.operations(Kind.OPEN, Kind.CLOSE) if not final(row)])
@@ -50,7 +50,7 @@ def a_client_hears_of_its_close_before_it_is_written(case, dice):
 
 
 @operator("always", of=lawful)
-def two_recoverers_disagree(case, dice):
+def recoverers_disagree(case, dice):
     row = case.operations(Kind.OPEN)[-1]
     return replaced(case.history, row, result=case.end + 1), span(
         "closing/two_ends", case.end + 1, case.end + 1
@@ -58,7 +58,7 @@ def two_recoverers_disagree(case, dice):
 
 
 @operator("never", of=lawful)
-def a_metadata_version_was_not_seen(case, dice):
+def metadata_version_not_observed(case, dice):
     """A version was not seen; what a close or a recovery followed is unknown without the one before it."""
     row, following = dice.choice(list(pairwise(case.rows("ledgers"))))
     history = without(case.history, lambda _, other: other is row)
@@ -66,7 +66,7 @@ def a_metadata_version_was_not_seen(case, dice):
 
 
 @operator("always", of=lawful)
-def the_closed_end_moved_later(case, dice):
+def closed_end_moved(case, dice):
     last = case.rows("ledgers")[-1]
     later = ("ledgers", {**last, "version": last["version"] + 1, "last_entry": case.end + 1})
     history, more = [*case.history, later], case.end + 1
@@ -78,7 +78,7 @@ def the_closed_end_moved_later(case, dice):
 
 
 @operator("the pass began after the last delivery, and each version is dated before it", of=lawful)
-def an_entry_that_was_read_is_denied_by_all(case, dice):
+def read_entry_denied_by_all(case, dice):
     """All bookies deny an entry in one more census pass, after the final reads or before they ended."""
     if case.end < 0:
         return case.history, set()
@@ -105,7 +105,7 @@ def an_entry_that_was_read_is_denied_by_all(case, dice):
 
 
 @operator("the delete failed before it was sent", of=lawful)
-def the_ledger_was_deleted(case, dice):
+def ledger_deleted(case, dice):
     """Whatever is gone after a delete that may have taken effect was released."""
     outcome = dice.choice(list(Outcome))
     history = denied_by_all(case.history, 0)
@@ -116,7 +116,7 @@ def the_ledger_was_deleted(case, dice):
 
 
 @operator("no client invoked a delete", of=lawful)
-def the_metadata_vanished(case, dice):
+def metadata_removed(case, dice):
     number = len(case.rows("ledgers"))
     by_delete = dice.random() < 0.5
     history = [*case.history, vanished(number), *([deleted()] if by_delete else [])]
@@ -125,7 +125,7 @@ def the_metadata_vanished(case, dice):
 
 
 @operator("always", of=lawful)
-def the_length_changes_after_the_close(case, dice):
+def length_changed_after_close(case, dice):
     last = case.rows("ledgers")[-1]
     length = last["length_bytes"] + dice.choice([-1, 1])
     later = {**last, "version": last["version"] + 1, "length_bytes": length}
@@ -133,7 +133,7 @@ def the_length_changes_after_the_close(case, dice):
 
 
 @operator("no add is deferred: a close cuts such adds off, and keeps their bytes in the length", of=lawful)
-def the_closed_length_is_wrong(case, dice):
+def closed_length_changed(case, dice):
     """The ledger is closed with the bytes of more entries than it has, or of fewer, or nearly right."""
     off = dice.choice([-(case.end + 1) * SIZE, -SIZE, -1, 1, SIZE])
     history = [
@@ -149,7 +149,7 @@ def the_closed_length_is_wrong(case, dice):
 
 
 @operator("always", of=lawful)
-def a_closed_ledger_is_open_again(case, dice):
+def closed_ledger_reopened(case, dice):
     """A ledger is resurrected: a version that is OPEN, or in recovery, follows the close."""
     last = case.rows("ledgers")[-1]
     again = {**last, "version": last["version"] + 1, "state": dice.choice([1, 2]), "last_entry": -2}
@@ -157,7 +157,7 @@ def a_closed_ledger_is_open_again(case, dice):
 
 
 @operator("it names other bookies than before", of=lawful)
-def a_version_is_written_twice(case, dice):
+def metadata_version_written_twice(case, dice):
     """One version number gets two contents, or the same one again."""
     row = dice.choice(case.rows("ledgers"))
     first, *rest = row["fragments"]
@@ -168,7 +168,7 @@ def a_version_is_written_twice(case, dice):
 
 
 @operator("always", of=lawful)
-def a_version_is_malformed(case, dice):
+def metadata_version_malformed(case, dice):
     """The last version loses a bookie, names one twice, or begins at another entry than 0."""
     row = case.rows("ledgers")[-1]
     first, *rest = row["fragments"]

@@ -59,7 +59,7 @@ def chosen(given: Transactions, dice: Random) -> tuple[int, np.ndarray]:
 
 
 @of_logs("another transaction that began later had shown it")
-def an_append_is_lost(given, dice):
+def append_lost(given, dice):
     """An acknowledged append is dropped: no read shows it any more."""
     committed = given.outcome[given.owner] == Outcome.OK
     appends = np.flatnonzero((given.kind == Micro.APPEND) & committed).tolist()
@@ -74,21 +74,21 @@ def an_append_is_lost(given, dice):
 
 
 @of_logs("always")
-def an_element_is_read_twice(given, dice):
+def element_read_twice(given, dice):
     """An element is repeated in what a transaction read."""
     read, own = chosen(given, dice)
     return with_list(given, read, np.append(own, dice.choice(own.tolist()))), ("duplicate-elements",)
 
 
 @of_logs("always")
-def an_element_that_nobody_appended_is_read(given, dice):
+def element_read_that_was_not_appended(given, dice):
     """A transaction reads an element that no transaction appended."""
     read, own = chosen(given, dice)
     return with_list(given, read, np.append(own, NEW)), ("garbage-read",)
 
 
 @of_logs("another transaction read both in order")
-def two_elements_are_swapped(given, dice):
+def elements_swapped(given, dice):
     """Two elements are swapped in what a transaction read."""
     read, own = chosen(given, dice)
     owners = given.owner[shown(given)]
@@ -105,7 +105,7 @@ def two_elements_are_swapped(given, dice):
 
 
 @of_logs("a committed transaction read what it appended")
-def an_ok_append_turns_out_failed(given, dice):
+def ok_append_reported_failed(given, dice):
     """The outcome of an ok transaction is changed to fail, and no other may have read what it wrote."""
     ok = [row for row in range(len(given)) if given.outcome[row] == Outcome.OK]
     row = dice.choice(ok)

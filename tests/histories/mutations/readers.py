@@ -23,13 +23,13 @@ def read_at_the_end(case) -> list[Row]:
 
 
 @operator("never", of=lawful)
-def a_final_read_is_missing(case, dice):
+def final_read_removed(case, dice):
     entry = dice.randint(0, case.end)
     return without(case.history, is_final_entry(entry)), {UNKNOWN}
 
 
 @operator("the entry is not beyond the end", of=lawful)
-def an_entry_is_dropped_everywhere(case, dice):
+def entry_denied_everywhere(case, dice):
     """An add is dropped: every bookie denies the entry, acknowledged or not."""
     entry = dice.randint(0, case.tried - 1)
     history = denied_by_all(case.history, entry)
@@ -37,7 +37,7 @@ def an_entry_is_dropped_everywhere(case, dice):
 
 
 @operator("never", of=lawful)
-def one_bookie_of_all_does_not_deny_it(case, dice):
+def entry_not_denied_by_one_bookie(case, dice):
     """An add is dropped, but one bookie in limbo says "unknown"."""
     entry, bookie = dice.randint(0, case.end), 2  # it is in every ensemble of these histories
     history = denied_by_all(case.history, entry)
@@ -49,14 +49,14 @@ def one_bookie_of_all_does_not_deny_it(case, dice):
 
 
 @operator("always", of=lawful)
-def a_reader_got_damaged_bytes(case, dice):
+def reader_received_damaged_bytes(case, dice):
     row = dice.choice(read_at_the_end(case))
     history = replaced(case.history, row, proof=int(Proof.DAMAGED))
     return history, span("content/damaged", row["entry"], row["entry"])
 
 
 @operator("the entry was acknowledged, or the census shows it", of=lawful)
-def a_reader_got_another_writing(case, dice):
+def reader_received_another_entry(case, dice):
     """Without an acknowledgement and without a copy in the census there is nothing to differ from.
 
     Where no acknowledgement shows the size of the entry, that of the other writing counts for the length.
@@ -69,14 +69,14 @@ def a_reader_got_another_writing(case, dice):
 
 
 @operator("always", of=lawful)
-def a_reader_skipped_an_entry(case, dice):
+def reader_skipped_an_entry(case, dice):
     row = dice.choice(read_at_the_end(case))
     history = replaced(case.history, row, expected=row["entry"] + 1)
     return history, span("order/read_out_of_order", row["entry"], row["entry"])
 
 
 @operator("always", of=lawful)
-def one_byte_of_what_was_read_is_changed(case, dice):
+def byte_of_read_entry_changed(case, dice):
     """One byte is changed: of the header's names (foreign), of its magic (no payload), or of the rest."""
     proof, kind = dice.choice(
         [(Proof.FOREIGN, "foreign"), (Proof.NONE, "not_a_payload"), (Proof.DAMAGED, "damaged")]
@@ -86,7 +86,7 @@ def one_byte_of_what_was_read_is_changed(case, dice):
 
 
 @operator("on more bookies than one, or on the only one", of=lawful)
-def one_byte_of_the_copies_is_changed(case, dice):
+def byte_of_copies_changed(case, dice):
     """One byte is changed: in the copies of an entry on all bookies, or on all that hold it but one."""
     entry = dice.randint(0, case.end)
     shown = [row for row in case.rows("census") if row["entry"] == entry and row["pass_number"] == 2]
@@ -107,7 +107,7 @@ def hit(row: Row, spared: int) -> bool:
 
 
 @operator("always", of=lawful)
-def two_entries_are_swapped(case, dice):
+def entries_swapped(case, dice):
     """Two entries are swapped: the last reader gets one in the other's place."""
     rows = read_at_the_end(case)
     if len(rows) < 2:
@@ -121,7 +121,7 @@ def two_entries_are_swapped(case, dice):
 
 
 @operator("always", of=lawful)
-def an_entry_is_repeated(case, dice):
+def entry_repeated(case, dice):
     """An entry is repeated: the last reader gets it a second time, where another was due."""
     row = dice.choice(read_at_the_end(case))
     again = {**row, "seq": 700, "expected": row["expected"] + 1}
@@ -129,7 +129,7 @@ def an_entry_is_repeated(case, dice):
 
 
 @operator("it ended ok, and was confirmed", of=lawful)
-def a_read_ends_without_its_last_entries(case, dice):
+def read_ends_early(case, dice):
     """A read of everything ends with fewer entries than it was asked for."""
     outcome = dice.choice([Outcome.OK, Outcome.OK, Outcome.UNKNOWN])
     flags = dice.choice([0, 0, int(Flag.UNCONFIRMED)])

@@ -39,7 +39,7 @@ def kept_from_reader():
 
 
 @operator("only a recoverer can have set the end", of=lawful, only=("recovery", "answers"))
-def all_denials_but_one_bookies_are_swallowed(case, dice):
+def denials_left_of_one_bookie(case, dice):
     denials = [
         row for row in case.rows("frames") if is_answer(row, Message.RECOVERY_READ, entry=case.end + 1)
     ]
@@ -55,7 +55,7 @@ def all_denials_but_one_bookies_are_swallowed(case, dice):
 
 
 @operator("never", of=lawful, only=("recovery", "answers"))
-def one_denial_too_many_is_swallowed(case, dice):
+def surplus_denial_dropped(case, dice):
     """Of three denials any may go."""
     denials = [
         row for row in case.rows("frames") if is_answer(row, Message.RECOVERY_READ, entry=case.end + 1)
@@ -79,7 +79,7 @@ def denials_become_errors(case, dice):
 
 
 @operator("never", of=lawful, only=("recovery", "answers"))
-def denials_are_forged(case, dice):
+def denials_forged(case, dice):
     """The bookies had answered otherwise; the recoverer cannot know."""
     history = edited(
         case.history,
@@ -91,7 +91,7 @@ def denials_are_forged(case, dice):
 
 
 @operator("the close has a date, only a recoverer can have set it", of=lawful, only=("recovery", "answers"))
-def denials_come_after_the_close(case, dice):
+def denials_after_close(case, dice):
     closes = [row for row in case.rows("ledgers") if row["state"] == 3]
     late = closes[0]["latest_ns"]
     history = edited(
@@ -103,7 +103,7 @@ def denials_come_after_the_close(case, dice):
 
 
 @operator("only a recoverer can have set the end", of=lawful, only=("recovery", "answers"))
-def fencing_is_answered_by_one(case, dice):
+def fence_answered_by_one(case, dice):
     fenced = [row["bookie"] for row in case.rows("frames") if is_answer(row, Message.FENCING_LAC_READ)]
     if not fenced:
         return case.history, set()
@@ -117,7 +117,7 @@ def fencing_is_answered_by_one(case, dice):
 
 
 @operator("never", of=lawful, only=("recovery", "answers"))
-def fencing_is_denied(case, dice):
+def fence_read_denied(case, dice):
     """A ledger without entries cannot give any: the answer counts."""
     negative = int(dice.choice([Status.ENOENTRY, Status.ENOLEDGER]))
     picked = edited(
@@ -130,7 +130,7 @@ def fencing_is_denied(case, dice):
 
 
 @operator("recovery wrote an entry back", of=lawful, only=("recovery", "answers"))
-def what_was_read_is_swallowed(case, dice):
+def recovery_read_dropped(case, dice):
     found = [
         row["entry"]
         for row in case.rows("frames")
@@ -154,7 +154,7 @@ def what_was_read_is_swallowed(case, dice):
 
 
 @operator("only a recoverer can have set the end", of=lawful, only=("recovery", "answers"))
-def recovery_adds_are_acknowledged_by_too_few(case, dice):
+def recovery_add_acks_removed(case, dice):
     closes = [row for row in case.rows("ledgers") if row["state"] == 3]
     given = [
         row["entry"]
@@ -177,7 +177,7 @@ def recovery_adds_are_acknowledged_by_too_few(case, dice):
 
 
 @operator("only a recoverer can have set the end", of=lawful, only=("recovery", "answers"))
-def recovery_begins_one_entry_too_late(case, dice):
+def recovery_begins_late(case, dice):
     """As if the LAC had been one entry higher: that entry is neither read nor written back."""
     lac = lac_of_fencing(case)
     given = [
@@ -237,12 +237,12 @@ def denied(case, dice, **columns):
 
 
 @operator("the same boot had taken it", of=lawful, only=("recovery", "answers"))
-def a_bookie_denies_what_it_took(case, dice):
+def bookie_denies_acked_entry(case, dice):
     return denied(case, dice)
 
 
 @operator("all boots before were shut down cleanly", of=lawful, only=("answers",))
-def a_later_boot_denies_what_a_bookie_took(case, dice):
+def later_boot_denies_acked_entry(case, dice):
     """A boot after shutdowns, or after crashes, denies an entry that an earlier one had taken."""
     history, broken = denied(case, dice, boot=9)
     end = "stopped" if dice.random() < 0.7 else "killed"
@@ -264,7 +264,7 @@ def synced(case, entry, bookies):
 
 
 @operator("a crash takes nothing that the bookie had acknowledged", of=lawful, only=("answers",))
-def a_boot_after_crashes_denies_what_a_bookie_took(case, dice):
+def boot_after_crashes_denies_acked_entry(case, dice):
     """A boot after crashes denies an entry that an earlier one had taken, and had journaled or not."""
     history, broken = denied(case, dice, boot=9)
     loss = dice.choice((Loses.MEMORY, Loses.UNSYNCED, Loses.STORED))
@@ -286,29 +286,29 @@ def a_boot_after_crashes_denies_what_a_bookie_took(case, dice):
 
 
 @operator("never", of=lawful, only=("recovery", "answers"))
-def a_bookie_that_is_named_no_more_denies_what_it_took(case, dice):
+def replaced_bookie_denies_acked_entry(case, dice):
     own = [row for row in reads_of_ones_own(case) if forgotten(case, row["bookie"])]
     gone = {row["seq"] for row in own if row["source"] == OBSERVER}  # it reads after the close
     return edited(case.history, lambda row: row["seq"] in gone, status=int(Status.ENOLEDGER)), set()
 
 
 @operator("never", of=lawful, only=("recovery", "answers"))
-def a_denial_is_forged(case, dice):
+def denial_forged(case, dice):
     return denied(case, dice, status=int(Status.EOK), flags=int(FrameFlag.FORGED))[0], set()
 
 
 @operator("never", of=lawful, only=("recovery", "answers"))
-def a_denial_is_given_by_another_boot(case, dice):
+def denial_by_another_boot(case, dice):
     return denied(case, dice, boot=7)[0], set()
 
 
 @operator("never", of=lawful, only=("recovery", "answers"))
-def a_denial_was_asked_for_before_the_bookie_took_the_entry(case, dice):
+def denial_of_read_sent_before_ack(case, dice):
     return denied(case, dice, asked_ns=1)[0], set()
 
 
 @operator("the delete failed before it was sent", of=lawful, only=("recovery", "answers"))
-def a_denial_follows_a_delete(case, dice):
+def denial_after_delete(case, dice):
     outcome = dice.choice(list(Outcome))
     history, broken = denied(case, dice)
     failed = outcome is Outcome.FAIL

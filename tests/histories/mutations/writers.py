@@ -14,7 +14,7 @@ def acknowledged(case) -> list[Row]:
 
 
 @operator("the close cut the entry off, or fewer than AQ bookies had acknowledged it", of=lawful)
-def an_unknown_add_turns_out_ok(case, dice):
+def unknown_add_reported_ok(case, dice):
     """Illegal only if the close cut the entry off, or the writer cannot know it."""
     unknown = [r for r in case.operations(Kind.ADD) if r["outcome"] in (Outcome.UNKNOWN, Outcome.PENDING)]
     if not unknown:
@@ -30,7 +30,7 @@ def an_unknown_add_turns_out_ok(case, dice):
 
 
 @operator("never", of=lawful)
-def an_ok_add_was_never_told(case, dice):
+def ok_add_reported_unknown(case, dice):
     """The outcome of an ok add never came; a run in which no add was acknowledged proves nothing."""
     row = dice.choice(acknowledged(case))
     never = {"outcome": int(Outcome.PENDING), "result": -1, "expected": -1, "lac": -1}
@@ -38,7 +38,7 @@ def an_ok_add_was_never_told(case, dice):
 
 
 @operator("two adds were acknowledged", of=lawful)
-def two_acknowledgements_change_places(case, dice):
+def acknowledgements_swapped(case, dice):
     adds = acknowledged(case)
     if len(adds) < 2:
         return case.history, set()
@@ -50,14 +50,14 @@ def two_acknowledgements_change_places(case, dice):
 
 
 @operator("always", of=lawful)
-def one_id_is_acknowledged_again(case, dice):
+def entry_id_acknowledged_twice(case, dice):
     row = acknowledged(case)[0]
     again = ("operations", {**row, "seq": 77})
     return [*case.history, again], span("order/acked_twice", row["entry"], row["entry"])
 
 
 @operator("a LAC above 0 was received", of=lawful)
-def a_handles_lac_goes_back(case, dice):
+def lac_goes_back(case, dice):
     adds = [row for row in acknowledged(case) if row["lac"] > 0]
     if not adds:
         return case.history, set()
@@ -66,7 +66,7 @@ def a_handles_lac_goes_back(case, dice):
 
 
 @operator("always", of=lawful)
-def an_acknowledged_add_is_dropped(case, dice):
+def acknowledged_add_removed(case, dice):
     """An acknowledged add is dropped: no bookie holds it, no client reads it."""
     row = dice.choice([row for row in acknowledged(case) if row["entry"] < case.promised])
     history = denied_by_all(case.history, row["entry"])
@@ -92,7 +92,7 @@ def unacked(case, lac):
 
 
 @operator("always", of=lawful)
-def a_lac_is_forged_beyond_the_end(case, dice):
+def lac_beyond_end(case, dice):
     """A LAC is forged: a reader received a LAC beyond the end before the close."""
     lac = case.end + dice.randint(1, 3)
     forged = told(lac, seq=70, handle=70, invoked_ns=1, completed_ns=2)
@@ -100,7 +100,7 @@ def a_lac_is_forged_beyond_the_end(case, dice):
 
 
 @operator("the close has a date", of=lawful)
-def a_lac_is_forged_after_the_close(case, dice):
+def lac_forged_after_close(case, dice):
     """A LAC is forged: a client that asks after the close receives a LAC beyond the end."""
     dated = any(row["state"] == 3 and row["latest_ns"] < LATER for row in case.rows("ledgers"))
     forged = told(case.end + 1, seq=70, handle=70, client=OBSERVER, invoked_ns=LATER, completed_ns=LATER + 1)
@@ -112,7 +112,7 @@ def a_lac_is_forged_after_the_close(case, dice):
 
 
 @operator("always", of=lawful)
-def a_lac_covers_an_add_that_was_never_sent(case, dice):
+def lac_covers_add_never_sent(case, dice):
     """A LAC is forged early: perhaps it covers an id of which the only add failed before it was sent."""
     entry = dice.choice([case.tried, case.tried + 1])
     covers = dice.random() < 0.5
