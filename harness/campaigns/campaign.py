@@ -81,7 +81,7 @@ def run_campaign(campaign: Campaign, options: Options) -> int:
         keep=campaign.keep.as_expected,
         begins=begins,
     )
-    early = "ended early; until then: "
+    early = "ended early; the same command continues it" if campaign.resume else "ended early"
     with store.alone():
         try:
             with closing(outcomes):
@@ -98,12 +98,12 @@ def run_campaign(campaign: Campaign, options: Options) -> int:
             )
             changed = changes(store.outcomes, before) if before else []
             cells = measured(campaign.matrix, store) if campaign.matrix else []
-            conclusion = Conclusion(campaign, store.outcomes, changed, len(left), f"{early}{why}", cells)
+            conclusion = Conclusion(campaign, store.outcomes, changed, len(left), early or why, cells)
             _report(conclusion, options, store.path, left, narrator)
             fine = sum(one.came is Status.AS_EXPECTED for one in conclusion.outcomes)
             not_run = f", {len(left)} not run" if left else ""
-            exits = early or f"exit {code}: "  # the error that ends it early has another exit code
-            print(f"{fine} of {len(conclusion.outcomes)} runs as expected{not_run}; {exits}{why}")
+            why = early or f"exit {code}: {why}"  # the error that ends it early has another exit code
+            print(f"{fine} of {len(conclusion.outcomes)} runs as expected{not_run}; {why}")
             sys.stdout.flush()
     for path in prune(place, campaign.keep.nights):
         narrator.line(f"removed: {path}")

@@ -132,7 +132,7 @@ def measure(
         )
     store = _store(place, experiments, new=new)
     narrator.line(f"sensitivity of {about}: {counted(len(names), 'defect')}, folder {store.path}")
-    early = "ended early; until then: "
+    early = "ended early; the same command continues it"
     with store.alone():
         try:
             waiting = pending(store, experiments)
@@ -152,8 +152,7 @@ def measure(
             narrator.line(f"table: {store.path / TABLE}")
             narrator.line(f"page:  {store.path / PAGE}")
             why = f"{counted(left, 'run')} not started in time" if left else "every defect was tried"
-            exits = early or f"exit {code}: "
-            print(f"{_counted(found)}; {exits}{why}", flush=True)
+            print(f"{_counted(found)}; {early or f'exit {code}: {why}'}", flush=True)
     return code
 
 

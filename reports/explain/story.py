@@ -88,6 +88,11 @@ def story_of(tables: Tables, ledger: int, entry: int | None) -> Story:
     title = f"{name} (ledger {ledger})" if name else f"ledger {ledger}"
     if entry is not None:
         title += f" entry {entry}"
+        if not tables.rows(
+            OperationRow,
+            (pc.field("kind") == Kind.ADD) & (pc.field("ledger") == ledger) & (pc.field("entry") == entry),
+        ):
+            title += " (no client has added this entry, as far as recorded)"
     versions = tables.rows(LedgerRow, pc.field("ledger") == ledger)
     summary: list[str] = []
     if entry is None:
@@ -153,8 +158,6 @@ def _of_entry(
         *census_moments(tables.rows(CensusRow, of_entry), names, entry),
     ]
     notes = [f"  not shown: {len(looks)} frames of the observer's census and final reads"] if looks else []
-    if not any(row["kind"] == Kind.ADD and row["entry"] == entry for row in operations):
-        notes.append("  no client has added this entry, as far as the run recorded it")
     return moments, notes
 
 
