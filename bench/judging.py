@@ -27,7 +27,7 @@ from typing import TypedDict, TypeVar
 import psutil
 import pyarrow.parquet as pq
 
-from bench.raw.folder import expected, make, told
+from bench.raw.folder import expected, found_of, make
 from bench.raw.shape import Shape, huge, many
 from checkers.judging.contract import Batch, RunFacts
 from checkers.judging.judge import judge as judge_here
@@ -181,7 +181,7 @@ class _Batches:
 
 
 def _assert_found(verdict: RunVerdict, shape: Shape) -> None:
-    found = {told(finding) for one in verdict.judgements.values() for finding in one.findings}
+    found = {found_of(finding) for one in verdict.judgements.values() for finding in one.findings}
     assert found == expected(shape), (found, expected(shape))  # noqa: S101  # known truth
 
 

@@ -96,10 +96,12 @@ class Availability(Checker):
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs final opens, and that whatever they and the reads did not get is accounted for."""
         lacking = run.shortcomings(_RESTS_ON)
-        told = {} if lacking else dict(_recoveries(facts, run))
-        stalled = [one.text for one in told.values() if one.stalled]
-        doubtful = [(ledger, one.text) for ledger, one in told.items() if not one.stalled and not one.finding]
-        stuck = [one.finding for one in told.values() if one.finding]
+        opens = {} if lacking else dict(_recoveries(facts, run))
+        stalled = [one.text for one in opens.values() if one.stalled]
+        doubtful = [
+            (ledger, one.text) for ledger, one in opens.items() if not one.stalled and not one.finding
+        ]
+        stuck = [one.finding for one in opens.values() if one.finding]
         unreadable = [] if lacking else list(_reads(found, facts, doubtful, run))
         opened = facts.columns(OPENED)["ledger"]
         refusing = np.unique(facts.columns(REFUSED)["ledger"])

@@ -107,8 +107,8 @@ class Closing(Checker):
         by_lac, beyond_lac = promised_by_lac(facts), found.by_ledger("promised")
         ledgers = sorted({*by_lac.ledgers(), *(row.ledger for row in beyond_lac)})
         still_open = [ledger for ledger in ledgers if _is_open(ledger, metadata, facts)]
-        told = by_lac.without(set(metadata.put_back))
-        entries = found.spans("closed_below") | told.above(lowest_ends(facts, told.ledger))
+        lacs = by_lac.without(set(metadata.put_back))
+        entries = found.spans("closed_below") | lacs.above(lowest_ends(facts, lacs.ledger))
         if lives_hidden(run):
             entries = Spans.empty()
         below = list(_closed_below(entries, promises_found(found), facts, run))

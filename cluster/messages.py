@@ -163,11 +163,11 @@ class Rulebook:
             unseen = RuleState(rule, 0, matched=0, acted=0, held_now=0)
             last = next((state for state in self.states(link) if state.id == rule), unseen)
             kept = [other for other in self._rules[link] if other.id != rule]
-            told = self._order(link, kept)
-            if any(one["id"] == rule for one in told["rules"]):
+            order = self._order(link, kept)
+            if any(one["id"] == rule for one in order["rules"]):
                 raise LinkError(f"the proxy still lists the rule {rule!r} of {link}")
             self._rules[link] = kept
-            released = told["released"]
+            released = order["released"]
             # What came between the counting and the removal has acted as well.
             acted = max(last.acted, released)
             matched = max(last.matched, acted)

@@ -98,10 +98,10 @@ def ended(result: Result, text: str, **facts: int | None) -> Done:
 
     The first facts are the client's decision: the last entry, or the error's name and code.
     """
-    told = {"last_entry"} if result.ok else {"error", "code"}
+    fields = {"last_entry"} if result.ok else {"error", "code"}
     known = {name: value for name, value in facts.items() if value is not None}
     text = text if result.outcome is Outcome.OK else f"{text}: {result.refusal}"
-    return Done(text, result.outcome, {**result.model_dump(include=told, exclude_unset=True), **known})
+    return Done(text, result.outcome, {**result.model_dump(include=fields, exclude_unset=True), **known})
 
 
 def await_condition(stage: Stage, wanted: Condition) -> str:

@@ -67,7 +67,7 @@ class InForce:
         return given_name(self.fault)
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """Its name and target, and how often it acted if it counts that."""
         acted = self.healed.get("acted")
         if acted is None:
@@ -258,7 +258,7 @@ class Active:
         errors = self._heal(entries, how)
         if errors:
             raise FaultError("; ".join(map(str, errors))) from errors[0]
-        return [entry.told for entry in entries]
+        return [entry.text for entry in entries]
 
     def _heal(self, entries: list[InForce], how: Callable[[], Proof] | None = None) -> list[FaultError]:
         """Heal each entry, by ``how`` if given; what went wrong, each with its cause."""

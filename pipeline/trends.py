@@ -135,7 +135,7 @@ def _with_load(trend: Trend, folder: RunFolder, began_ns: int) -> Trend:
         with pq.ParquetFile(path) as file:
             for batch in file.iter_batches(columns=list(_COLUMNS)):
                 adds.count({name: np.asarray(batch.column(name)) for name in _COLUMNS})
-    return adds.told(trend)
+    return adds.added_to(trend)
 
 
 class _Adds:
@@ -168,7 +168,7 @@ class _Adds:
             raise EvidenceError("its operations have times outside of the run")
         return seconds.astype(np.int64)
 
-    def told(self, trend: Trend) -> Trend:
+    def added_to(self, trend: Trend) -> Trend:
         """A trend with the columns that speak of adds."""
         waiting, served = np.cumsum(self._changes) > 0, self._served > 0
         return replace(

@@ -146,11 +146,11 @@ def _mode(folder: RunFolder, run: RunTree, whole: ModeTree, pool: Pool) -> Mode:
         verdict = read_verdict(folder)
     except EvidenceError:
         verdict = RunVerdict("", folder.mode, Verdict.NOT_JUDGED, "not judged to its end", {})
-    told = {name: _property(one) for name, one in verdict.judgements.items()}
+    properties = {name: _property(one) for name, one in verdict.judgements.items()}
     plan = {key: value for key, value in run["plan"].items() if key != "about"}
     facts = flattened({key: value for key, value in {**run, "plan": plan}.items() if key not in _OUTSIDE})
     numbers = tuple(pool.setdefault(one, len(pool)) for one in facts)
-    return Mode(folder.mode, verdict.verdict, verdict.headline, whole.get("met"), told, numbers)
+    return Mode(folder.mode, verdict.verdict, verdict.headline, whole.get("met"), properties, numbers)
 
 
 def _property(judgement: Judgement) -> str:

@@ -42,17 +42,17 @@ def groups(trends: Sequence[Trend]) -> list[dict[str, Any]]:
         return []
     table = frame(trends)
     grouped = table.groupby(_BY, sort=True)
-    told = grouped[_SUMMED].sum()
-    told["runs"] = grouped.size()
-    told["damaged"] = grouped["damaged"].sum()
-    told["stall_s"] = grouped["stall_s"].max()
-    told["adds_per_s"] = grouped["adds_per_s"].median().round(1)
+    sums = grouped[_SUMMED].sum()
+    sums["runs"] = grouped.size()
+    sums["damaged"] = grouped["damaged"].sum()
+    sums["stall_s"] = grouped["stall_s"].max()
+    sums["adds_per_s"] = grouped["adds_per_s"].median().round(1)
     for name in ("p50_ms", "p99_ms"):
-        told[name] = table[table["acked"] > 0].groupby(_BY)[name].median().round(3)
-    told["available"] = (told["served_s"] / told["waiting_s"].where(told["waiting_s"] > 0)).round(4)
+        sums[name] = table[table["acked"] > 0].groupby(_BY)[name].median().round(3)
+    sums["available"] = (sums["served_s"] / sums["waiting_s"].where(sums["waiting_s"] > 0)).round(4)
     for verdict in ("valid", "anomaly", "unknown"):
-        told[verdict] = (table["verdict"] == verdict).groupby([table[name] for name in _BY]).sum()
-    text = told.reset_index().to_json(orient="records")
+        sums[verdict] = (table["verdict"] == verdict).groupby([table[name] for name in _BY]).sum()
+    text = sums.reset_index().to_json(orient="records")
     rows: list[dict[str, Any]] = json.loads(text)
     return rows
 
@@ -84,10 +84,10 @@ def trend_lines(trends: Sequence[Trend], left_out: Sequence[LeftOut]) -> Iterato
     )
 
 
-def _by_reason(what: str, told: Sequence[tuple[str, str]]) -> Iterator[str]:
+def _by_reason(what: str, left_out: Sequence[tuple[str, str]]) -> Iterator[str]:
     """A line for each reason: how many runs it concerns, and which come first."""
     reasons: dict[str, list[str]] = {}
-    for path, why in told:
+    for path, why in left_out:
         reasons.setdefault(why, []).append(path)
     for why, paths in reasons.items():
         more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""

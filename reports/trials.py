@@ -57,9 +57,9 @@ def trial(scenario: str, result: ModeResult) -> Trial:
 def stored_trial(run: Path, mode: str, took_s: float) -> Trial:
     """The same from the folder of a run that is concluded; ``EvidenceError`` when it is not."""
     facts = RunFolder(run / mode).run()
-    told = read_json(run / "verdict.json")["modes"][mode]
-    comparison = TypeAdapter(Comparison).validate_python(told)
-    return _trial(facts["scenario"], mode, facts, told["verdict"], comparison, took_s)
+    stored = read_json(run / "verdict.json")["modes"][mode]
+    comparison = TypeAdapter(Comparison).validate_python(stored)
+    return _trial(facts["scenario"], mode, facts, stored["verdict"], comparison, took_s)
 
 
 def _trial(
@@ -81,8 +81,8 @@ def _trial(
 
 def settings_text(vary: Mapping[str, object]) -> str:
     """Parameters as a plan's ``--set`` takes them, ``v2=true for_s=60``."""
-    told = ((name, str(value).lower() if isinstance(value, bool) else value) for name, value in vary.items())
-    return " ".join(f"{name}={value}" for name, value in sorted(told))
+    pairs = ((name, str(value).lower() if isinstance(value, bool) else value) for name, value in vary.items())
+    return " ".join(f"{name}={value}" for name, value in sorted(pairs))
 
 
 @dataclass(frozen=True)

@@ -98,9 +98,9 @@ class Found:
     def text(self) -> str:
         """``4 runs: 3 valid, 1 anomaly``."""
         verdicts = Counter(one.verdict for one in self.ended)
-        told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
+        numbers = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
         runs = counted(len(self.ended), "run")
-        return f"{runs}: {told}" if told else runs
+        return f"{runs}: {numbers}" if numbers else runs
 
 
 def explore(search: Search, *, quiet: bool, as_json: bool) -> int:
@@ -114,10 +114,10 @@ def explore(search: Search, *, quiet: bool, as_json: bool) -> int:
             _search(search, found, runner, status)
     except BaseException as error:
         if found.ended or isinstance(error, KeyboardInterrupt):
-            told = "interrupted" if isinstance(error, KeyboardInterrupt) else "ended early"
-            status.line(f"{told} after {duration(status.took_s)}: {found.text}", style="yellow")
+            how = "interrupted" if isinstance(error, KeyboardInterrupt) else "ended early"
+            status.line(f"{how} after {duration(status.took_s)}: {found.text}", style="yellow")
             code = getattr(error, "exit_code", ExitCode.HARNESS)
-            _conclude(search, found, status, (code, str(error) or told), as_json=as_json)
+            _conclude(search, found, status, (code, str(error) or how), as_json=as_json)
         raise
     code, reason = _code(found)
     _conclude(search, found, status, (code, reason), as_json=as_json)
@@ -200,8 +200,8 @@ def _what_to_do(ended: Ended) -> Iterator[str]:
 
 def _shape(plan: Plan) -> str:
     faults = sum(step.name in words().faults for step in every(plan.steps))
-    told = plan.about.partition(": ")[2].partition(". ")[0]
-    return f"{told}, {faults} faults"
+    shape = plan.about.partition(": ")[2].partition(". ")[0]
+    return f"{shape}, {faults} faults"
 
 
 def _conclude(

@@ -149,10 +149,10 @@ def replay(
             running(results, parallel, status) as runner,
             closing(runner.run(repeat(ready, times), lambda one: f"run {one.number} of {times}")) as runs,
         ):
-            for one, told in runs:
-                ended.append(told)
+            for one, ended_run in runs:
+                ended.append(ended_run)
                 status.counts(_counts(again, ended))
-                _tell(one.number, again, told, status)
+                _tell(one.number, again, ended_run, status)
     except (FencepostError, Interrupted) as error:
         if ended:
             _conclude(again, ended, status, (error.exit_code, str(error)), as_json=as_json)

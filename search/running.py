@@ -207,8 +207,10 @@ def shown(folder: RunFolder, judgements: Iterable[Judgement]) -> frozenset[str]:
 
 def not_quiet(folder: RunFolder) -> str:
     """Why the cluster did not become quiet at the end of a run; empty when it did, or no step waited."""
-    told = (record["error"] for record in read_lines(folder.steps).records if record.get("step") == NOT_QUIET)
-    return str(next(told, ""))
+    found = (
+        record["error"] for record in read_lines(folder.steps).records if record.get("step") == NOT_QUIET
+    )
+    return str(next(found, ""))
 
 
 def stored_ledgers(folder: RunFolder) -> tuple[str, ...]:

@@ -288,11 +288,11 @@ def _stated(kind: str, loss: str, seen: int, of: int, again: Again) -> Tree:
 
 def _about(again: Again, shrinker: Shrinker, confirmed: list[Ended]) -> str:
     failed = sum(shrinker.kind in one.kinds for one in confirmed)
-    told = f"In this form it failed {rate(failed, len(confirmed))}." if confirmed else "It was not confirmed."
+    text = f"In this form it failed {rate(failed, len(confirmed))}." if confirmed else "It was not confirmed."
     return (
         f"Shrunk from a run of {again.plan.name} with {len(list(every(again.plan.steps)))} steps to "
         f"{len(list(every(shrinker.plan(shrinker.best).steps)))}, in {shrinker.runs} runs. "
-        f"What is left shows {shrinker.kind}. {told}"
+        f"What is left shows {shrinker.kind}. {text}"
     )
 
 
@@ -332,12 +332,12 @@ def _conclude(
 ) -> int:
     failed = sum(shrinker.kind in one.kinds for one in confirmed)
     code = ExitCode.AS_EXPECTED if failed else ExitCode.UNKNOWN
-    told = f"it fails {rate(failed, len(confirmed))}" if confirmed else "it was not confirmed"
+    how = f"it fails {rate(failed, len(confirmed))}" if confirmed else "it was not confirmed"
     if as_json:
         tree = {"exit": code, "scenario": str(output), "runs": shrinker.runs}
         print_json({**tree, "failed": failed, "of": len(confirmed), "steps": shrinker.best["steps"]})
         return code
     status.last(
-        f"{_told(shrinker.best)} after {shrinker.runs} runs in {duration(status.took_s)}; {told}; exit {code}"
+        f"{_told(shrinker.best)} after {shrinker.runs} runs in {duration(status.took_s)}; {how}; exit {code}"
     )
     return code

@@ -63,9 +63,9 @@ def elles(history: Path, model: str, *, java: str, jar: Path, heap: str) -> Said
     took_s = time.monotonic() - began
     said = parse(done.stdout)
     if said is None:
-        told = (done.stderr.strip() or done.stdout.strip() or "nothing")[-_SHOWN:]
+        output = (done.stderr.strip() or done.stdout.strip() or "nothing")[-_SHOWN:]
         raise JudgementError(
-            f"Elle says nothing about {history} that can be read (exit {done.returncode}): {told}",
+            f"Elle says nothing about {history} that can be read (exit {done.returncode}): {output}",
             remedy="try the same by hand: " + " ".join(command),
         )
     return Said(*said, took_s)
@@ -90,8 +90,8 @@ def our_name(name: str) -> str:
 
 def row(history: Path, mine: Said, elle: Said, agreed: str) -> str:
     """A line of the table."""
-    told = f"{_told(mine)} | {_told(elle)} | {agreed} | {mine.took_s:.1f} | {elle.took_s:.1f}"
-    return f"| {history.name} | {told} |"
+    line = f"{_told(mine)} | {_told(elle)} | {agreed} | {mine.took_s:.1f} | {elle.took_s:.1f}"
+    return f"| {history.name} | {line} |"
 
 
 def _told(said: Said) -> str:

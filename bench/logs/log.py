@@ -96,5 +96,5 @@ def _peak_gb() -> float:
 
 
 if __name__ == "__main__":
-    for told in (_columns if sys.argv[1] == "columns" else _file)(int(sys.argv[2])):
-        print(told, flush=True)
+    for line in (_columns if sys.argv[1] == "columns" else _file)(int(sys.argv[2])):
+        print(line, flush=True)

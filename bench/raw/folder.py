@@ -90,7 +90,7 @@ def expected(shape: Shape) -> set[Found]:
     return found
 
 
-def told(finding: Finding) -> Found:
+def found_of(finding: Finding) -> Found:
     """A finding in the form of :func:`expected`."""
     return (finding.property, finding.kind, finding.ledger, finding.first_entry, finding.last_entry)
 

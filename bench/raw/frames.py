@@ -23,21 +23,21 @@ def frames(shape: Shape) -> Iterator[Rows]:
     """The frames of everything that the clients asked bookies for, operation after operation."""
     bookies = np.array([*BOOKIES.values()])
     for slots in writer_slots(shape):
-        asked, told = slots["invoked"], slots["completed"]
+        asked, completed = slots["invoked"], slots["completed"]
         add = np.repeat(np.flatnonzero(asked["kind"] == Kind.ADD), len(bookies))
         bookie = np.tile(bookies, len(add) // len(bookies))
         yield _exchanges(
             Message.ADD,
             link=bookie,
             ledger=asked["ledger"][add],
-            entry=told["expected"][add],
+            entry=completed["expected"][add],
             at_ns=asked["ns"][add] + 10 * bookie,
             took_ns=WINDOW * shape.together * STEP_NS // 2,
             status=np.full(len(add), Status.EOK),
             lac=asked["lac_before"][add],
         )
     for slots in observer_slots(shape):
-        asked, told = slots["invoked"], slots["completed"]
+        asked, completed = slots["invoked"], slots["completed"]
         census = asked["kind"] == Kind.CENSUS
         rows = np.flatnonzero(census | _delivering(shape, slots))
         ledger, entry = asked["ledger"][rows], asked["entry"][rows]

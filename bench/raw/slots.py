@@ -44,17 +44,17 @@ def writer_slots(shape: Shape) -> Iterator[Rows]:
         kind = np.select([place == 0, entry < shape.entries], [Kind.CREATE, Kind.ADD], Kind.CLOSE)
         add, close = kind == Kind.ADD, kind == Kind.CLOSE
         rows = _rows(number, kind, np.where(kind == Kind.CREATE, -1, ledger), BEGAN_NS)
-        asked, told = rows["invoked"], rows["completed"]
-        asked["handle"], told["ledger"] = _FIRST_HANDLE + ledger, ledger
+        asked, completed = rows["invoked"], rows["completed"]
+        asked["handle"], completed["ledger"] = _FIRST_HANDLE + ledger, ledger
         asked["entry"] = -1
         asked["lac_before"] = np.select([add, close], [np.maximum(-1, entry - WINDOW), shape.last], -1)
-        told["entry"] = told["lac"] = np.select([add, close], [entry, shape.last], -1)
-        told["expected"] = np.where(add, entry, -1)
-        told["ns"] += WINDOW * shape.together * STEP_NS
+        completed["entry"] = completed["lac"] = np.select([add, close], [entry, shape.last], -1)
+        completed["expected"] = np.where(add, entry, -1)
+        completed["ns"] += WINDOW * shape.together * STEP_NS
         _carry(rows, add)
         wounds = shape.wounds
         if wounds is not None:
-            told["lac"][add & (ledger == wounds.ledger) & (entry == wounds.back)] = wounds.told_back
+            completed["lac"][add & (ledger == wounds.ledger) & (entry == wounds.back)] = wounds.told_back
         yield rows
 
 
@@ -114,12 +114,12 @@ def _census(shape: Shape, number: int) -> Iterator[Rows]:
         ledger, within = np.divmod(at, shape.entries * len(BOOKIES))
         entry, place = np.divmod(within, len(BOOKIES))
         rows = _rows(at, np.full(len(at), Kind.CENSUS), ledger, began)
-        asked, told = rows["invoked"], rows["completed"]
-        asked["entry"] = told["entry"] = entry
+        asked, completed = rows["invoked"], rows["completed"]
+        asked["entry"] = completed["entry"] = entry
         asked["last"], asked["handle"] = number, bookies[place]
         lost = is_lost(shape.wounds, ledger, entry)
         _carry(rows, ~lost)
-        told["error"][lost] = ErrorCode.NO_SUCH_ENTRY
+        completed["error"][lost] = ErrorCode.NO_SUCH_ENTRY
         yield rows
 
 
@@ -159,17 +159,17 @@ def _read_rows(
     """Rows of opens, reads (``count`` entries from ``first``) and entries of final reads."""
     began = shape.written_ns + shape.ledgers * shape.entries * len(BOOKIES) * STEP_NS
     rows = _rows(number, kind, ledger, began)
-    asked, told = rows["invoked"], rows["completed"]
+    asked, completed = rows["invoked"], rows["completed"]
     read, entries, opened = kind == Kind.READ, kind == Kind.ENTRY, kind == Kind.OPEN
     asked["handle"] = _FIRST_HANDLE + ledger
     asked["flags"] = np.where(opened, _FINAL | Flag.RECOVERY, _FINAL)
     asked["entry"] = np.select([read, entries], [first, entry], -1)
     asked["last"] = np.select([read, entries], [first + count - 1, first - entry - 1], -1)
     asked["lac_before"] = np.where(opened, -1, shape.last)
-    told["entry"] = np.select([read, entries], [count, entry], shape.last)
-    told["lac"] = np.where(opened, shape.last, -1)
-    told["expected"] = np.where(entries, entry, -1)
-    told["ns"] += np.where(read, (BATCH + 2) * STEP_NS, 0)
+    completed["entry"] = np.select([read, entries], [count, entry], shape.last)
+    completed["lac"] = np.where(opened, shape.last, -1)
+    completed["expected"] = np.where(entries, entry, -1)
+    completed["ns"] += np.where(read, (BATCH + 2) * STEP_NS, 0)
     _carry(rows, entries)
     if shape.wounds is not None:
         _wound(rows, shape.wounds, entries & (ledger == shape.wounds.ledger))
@@ -178,13 +178,13 @@ def _read_rows(
 
 def _wound(rows: Rows, wounds: Wounds, entries: NDArray[np.bool_]) -> None:
     """Two entries change places, and one comes back with other bytes."""
-    asked, told = rows["invoked"], rows["completed"]
-    due = told["expected"].copy()
+    asked, completed = rows["invoked"], rows["completed"]
+    due = completed["expected"].copy()
     for here, other in ((wounds.swapped, wounds.swapped + 1), (wounds.swapped + 1, wounds.swapped)):
         row = np.flatnonzero(entries & (due == here))
-        asked["entry"][row] = told["entry"][row] = other
-        told["digest"][row] = _digest(asked["ledger"][row], np.full(len(row), other))
-    told["proof"][entries & (due == wounds.damaged)] = Proof.DAMAGED
+        asked["entry"][row] = completed["entry"][row] = other
+        completed["digest"][row] = _digest(asked["ledger"][row], np.full(len(row), other))
+    completed["proof"][entries & (due == wounds.damaged)] = Proof.DAMAGED
 
 
 def _read_singly(shape: Shape, wounds: Wounds, unit: int, reads: int) -> Rows:
@@ -200,33 +200,33 @@ def _read_singly(shape: Shape, wounds: Wounds, unit: int, reads: int) -> Rows:
     ledger, number = np.full(len(entry), wounds.ledger), unit * (BATCH + 2) + entry - first + 1
     singles = _read_rows(shape, ledger, kind, entry, number, first=entry, count=np.ones_like(entry))
     for rows, pick in ((failed, slice(None)), (singles, (kind == Kind.READ) & np.isin(entry, ids[lost]))):
-        told = rows["completed"]
-        told["outcome"][pick], told["error"][pick] = Outcome.UNKNOWN, ErrorCode.NO_SUCH_ENTRY
-        told["entry"][pick] = 0
+        completed = rows["completed"]
+        completed["outcome"][pick], completed["error"][pick] = Outcome.UNKNOWN, ErrorCode.NO_SUCH_ENTRY
+        completed["entry"][pick] = 0
     return np.concatenate([opened, failed, singles])
 
 
 def _rows(number: Ints, kind: Ints, ledger: Ints, began_ns: int) -> Rows:
     """Operations that went well, ``STEP_NS`` apart but for some jitter, and tell nothing."""
     rows = np.zeros(len(number), dtype=SLOT)
-    asked, told = rows["invoked"], rows["completed"]
+    asked, completed = rows["invoked"], rows["completed"]
     jitter = (_mixed(number.astype(np.uint64)) >> np.uint64(54)).astype(np.int64) >> 1
     asked["seq"] = (1 << BOOT_SHIFT) + 1 + number
     asked["ns"] = began_ns + number * STEP_NS + jitter
-    told["ns"] = asked["ns"] + STEP_NS // 2
-    asked["kind"], asked["ledger"], told["ledger"] = kind, ledger, ledger
+    completed["ns"] = asked["ns"] + STEP_NS // 2
+    asked["kind"], asked["ledger"], completed["ledger"] = kind, ledger, ledger
     asked["entry"] = asked["last"] = asked["lac_before"] = -1
-    told["entry"] = told["lac"] = told["expected"] = -1
-    told["outcome"] = Outcome.OK
+    completed["entry"] = completed["lac"] = completed["expected"] = -1
+    completed["outcome"] = Outcome.OK
     return rows
 
 
 def _carry(rows: Rows, pick: NDArray[np.bool_]) -> None:
     """Let the picked rows carry the payload of their entry."""
-    asked, told = rows["invoked"], rows["completed"]
+    asked, completed = rows["invoked"], rows["completed"]
     asked["size_bytes"][pick] = SIZE_BYTES
-    told["origin"][pick], told["proof"][pick] = WRITER[1], Proof.PROVES_ITSELF
-    told["digest"][pick] = _digest(told["ledger"][pick], told["entry"][pick])
+    completed["origin"][pick], completed["proof"][pick] = WRITER[1], Proof.PROVES_ITSELF
+    completed["digest"][pick] = _digest(completed["ledger"][pick], completed["entry"][pick])
 
 
 def _digest(ledger: Ints, entry: Ints) -> NDArray[np.uint64]:

@@ -64,8 +64,8 @@ class Fates(NamedTuple):
 
 def promised_up_to(facts: LedgerFacts) -> tuple[Ints, Ints]:
     """Ledgers, ascending, and up to where each is promised whole: its highest LAC or its last close."""
-    told, (closed, ends) = facts.columns(HIGHEST_LAC), facts.once(_last_ends)
-    ledger, up_to = np.concatenate([told["ledger"], closed]), np.concatenate([told["lac"], ends])
+    highest, (closed, ends) = facts.columns(HIGHEST_LAC), facts.once(_last_ends)
+    ledger, up_to = np.concatenate([highest["ledger"], closed]), np.concatenate([highest["lac"], ends])
     first = firsts(ledger, -up_to)
     return ledger[first], up_to[first]
 

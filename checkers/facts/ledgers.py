@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from checkers.facts.histories import Histories
-from checkers.facts.parts import acked, deleted, final, identified, told_lac
+from checkers.facts.parts import acked, deleted, final, identified, received_lac
 from checkers.judging.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows
 from checkers.sets.ordering import begins, changes
 from evidence.codes import Kind, Outcome
@@ -51,7 +51,7 @@ def operations_fact(
     return LedgerFact(name, "operations", rows, key=key, values=values)
 
 
-HIGHEST_LAC = highest("highest_lac", lambda rows: rows.once(told_lac), "lac")
+HIGHEST_LAC = highest("highest_lac", lambda rows: rows.once(received_lac), "lac")
 """The highest LAC that a client received; of equal ones that of the lower client number, then the earlier."""
 
 HIGHEST_ACKED = highest("highest_acked", lambda rows: (rows.once(acked),), "entry")

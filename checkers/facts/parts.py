@@ -77,7 +77,7 @@ def signed(rows: Rows) -> Marks:
     return Marks.of_rows(rows["ledger"], rows["entry"], rows["origin"], rows["size_bytes"])
 
 
-def told_lac(rows: Rows) -> tuple[Rows, ...]:
+def received_lac(rows: Rows) -> tuple[Rows, ...]:
     """The rows in which a client received a LAC, kind by kind."""
     parts = (rows.of(kind=kind, outcome=Outcome.OK).once(_with_lac) for kind in TELLING)
     return tuple(part for part in parts if part.number)

@@ -96,11 +96,11 @@ def _read(operations: Iterable[Operation]) -> tuple[_Elements, _Reads]:
                 element.known = min(one.completed, element.known)
         elif one.function == "read":
             if one.outcome is Outcome.OK:
-                if not isinstance(one.told, list | frozenset | set):
+                if not isinstance(one.returned, list | frozenset | set):
                     raise EvidenceError(
-                        f"operation {one.index}: a read of a set shows a collection, not {one.told!r}"
+                        f"operation {one.index}: a read of a set shows a collection, not {one.returned!r}"
                     )
-                reads.append((one, [hashable(element) for element in one.told]))
+                reads.append((one, [hashable(element) for element in one.returned]))
         else:
             raise EvidenceError(
                 f"operation {one.index}: function {one.function!r}; the model set has add and read",

@@ -71,7 +71,7 @@ class _Seen:
     @cached_property
     def polled(self) -> list[_Message]:
         """The messages of all polls."""
-        return [one for _, told in self.polls for one in told]
+        return [one for _, messages in self.polls for one in messages]
 
     @cached_property
     def unpolled(self) -> list[_Message]:
@@ -141,7 +141,7 @@ def _take(one: Operation, seen: _Seen) -> None:
     if one.outcome is not Outcome.OK:
         return
     polled: list[_Message] = []
-    for micro in _micros(one, one.told):
+    for micro in _micros(one, one.returned):
         if micro[0] == "send":
             if isinstance(micro[2], list) and isinstance(micro[2][0], int):
                 seen.sent.append(_placed(one, micro[1], micro[2]))
@@ -194,12 +194,12 @@ def _contents(seen: _Seen) -> Iterator[Finding]:
 
 
 def _unsent(seen: _Seen) -> Iterator[Finding]:
-    told: set[Name] = set()
+    reported: set[Name] = set()
     for one in seen.polled:
         sends = seen.asked.get(one.name, [])
-        if one.name in told or any(send.outcome is not Outcome.FAIL for send in sends):
+        if one.name in reported or any(send.outcome is not Outcome.FAIL for send in sends):
             continue
-        told.add(one.name)
+        reported.add(one.name)
         if sends:
             failed = f"operation {sends[0].index}, which sent it, failed"
             yield _finding("aborted-read", f"{one.text} of a failed operation was polled", one.proof, failed)
@@ -227,9 +227,9 @@ def _consumers(seen: _Seen) -> Iterator[Finding]:
         known[one.key].add(one.offset)
     places = {key: {offset: at for at, offset in enumerate(sorted(own))} for key, own in known.items()}
     before: dict[tuple[int, Key], _Message] = {}
-    for read, told in seen.polls:
+    for read, messages in seen.polls:
         moves = [(at, free) for at, free in seen.moved.get(read.process, ()) if at <= read.invoked]
-        for one in told:
+        for one in messages:
             last = before.get((read.process, one.key))
             before[read.process, one.key] = one
             if last is None:

@@ -28,7 +28,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checkers.facts.ledgers import histories, operations_fact
-from checkers.facts.parts import acked, identified, told_lac
+from checkers.facts.parts import acked, identified, received_lac
 from checkers.facts.versions import Version, duties, in_force
 from checkers.facts.wire import LOGGED, answers
 from checkers.facts.wording import entries_text, listed, operation_text
@@ -57,8 +57,8 @@ def tried(rows: Rows) -> Rows:
 
 def _received_lacs(batch: Batch) -> list[Rows]:
     """Who received which LAC; of a writer's adds only those whose LAC lies beyond the add."""
-    told = batch.operations.once(told_lac)
-    return [part.where((part["kind"] != Kind.ADD) | (part["lac"] > part["entry"])) for part in told]
+    received = batch.operations.once(received_lac)
+    return [part.where((part["kind"] != Kind.ADD) | (part["lac"] > part["entry"])) for part in received]
 
 
 WRITERS = operations_fact("writers", lambda rows: rows.once(tried), key=("ledger", "client"))
@@ -86,10 +86,10 @@ def check_acks(batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
     if not run.wire:
         return Found()
     votes = _votes(batch.frames, run)
-    told_ok = _last_told_ok(batch.operations.once(acked))
-    voters, needed = _voters(told_ok, votes), _needed(facts, told_ok)
-    early = told_ok.filter(pa.array(voters < needed))
-    in_time = told_ok.filter(pa.array((needed > 0) & (voters >= needed)))
+    acked_adds = _last_acked(batch.operations.once(acked))
+    voters, needed = _voters(acked_adds, votes), _needed(facts, acked_adds)
+    early = acked_adds.filter(pa.array(voters < needed))
+    in_time = acked_adds.filter(pa.array((needed > 0) & (voters >= needed)))
     replaced = in_time.filter(pa.array(_by_replaced(in_time, votes, facts, run)))
     covered = _covered(batch.operations.once(tried), facts)
     late = _voters(covered, _first(votes, "ledger", "entry", "bookie")) < _needed(facts, covered)
@@ -135,7 +135,7 @@ def reached(rows: Rows) -> Rows:
     return rows.where((rows["forwarded_ns"] != NEVER) & ~np.isin(rows["delivered"], _REFUSALS))
 
 
-def _last_told_ok(adds: Rows) -> pa.Table:
+def _last_acked(adds: Rows) -> pa.Table:
     """The acknowledged adds, the last one where a client used an id several times, sorted."""
     names = ("client", "ledger", "entry")
     order = np.lexsort((adds["seq"], adds["completed_ns"], *(adds[name] for name in reversed(names))))
@@ -202,11 +202,11 @@ def _at(chain: Sequence[Version], at_ns: Ints) -> Iterator[tuple[Version, Bools]
 
 def _covered(adds: Rows, facts: LedgerFacts) -> pa.Table:
     """The entries of adds that a LAC covers, with the LAC that was received first and when."""
-    covered, told = facts.once(_tellings)
+    covered, reports = facts.once(_tellings)
     at = covered.place(adds["ledger"], adds["entry"])
     there = at >= 0
     names = ("ledger", "entry", *_UNACKED)
-    columns = [adds["ledger"][there], adds["entry"][there], *(column[at[there]] for column in told)]
+    columns = [adds["ledger"][there], adds["entry"][there], *(column[at[there]] for column in reports)]
     return _table(**dict(zip(names, columns, strict=True)))
 
 

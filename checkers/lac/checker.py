@@ -33,7 +33,7 @@ import pyarrow as pa
 from checkers.facts.alterations import lives_hidden
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import HIGHEST_LAC, histories, operations_fact
-from checkers.facts.parts import TELLING, acked, entries_of, identified, told_lac
+from checkers.facts.parts import TELLING, acked, entries_of, identified, received_lac
 from checkers.facts.versions import Version, duties
 from checkers.facts.wire import UNPROVEN, proven_answers_about_entries, requests
 from checkers.facts.wording import entries_text, listed, operation_text
@@ -102,17 +102,17 @@ class Lac(Checker):
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """Lower LACs than before, LACs beyond a close, and the adds that were sent up to the highest LAC."""
-        told = batch.operations.once(told_lac)
+        received = batch.operations.once(received_lac)
         answers = batch.operations.of(kind=Kind.LAC, outcome=Outcome.OK)
         low = answers["result"] < answers["lac_before"]
         sent, ok = (batch.operations.once(part).once(entries_of) for part in (tried, acked))
         mine = Found.of(
             *map(_went_back, _lower(batch.operations)),
-            *(_beyond_close(part, facts) for part in told),
+            *(_beyond_close(part, facts) for part in received),
             set_rows("sent", sent.up_to_each(facts.at(HIGHEST_LAC, "lac", sent.ledger, missing=-1))),
             set_rows("acked", ok.up_to_each(facts.at(SENT_LAC, "lac", ok.ledger, missing=-1))),
             _outside(batch, facts, run),
-            told=sum(part.number for part in told),
+            told=sum(part.number for part in received),
             low_answers=int(low.sum()),
         )
         return Found.joined([mine, check_acks(batch, facts, run)])
@@ -136,14 +136,14 @@ class Lac(Checker):
             *_outside_findings(strays, facts, run),
             *forces,
         ]
-        told, low_answers = found.count("told"), found.count("low_answers")
-        enough = told > 0 and not lacking
+        received, low_answers = found.count("told"), found.count("low_answers")
+        enough = received > 0 and not lacking
         return Judgement(
             property=self.name,
             verdict=Verdict.ANOMALY if findings else Verdict.VALID if enough else Verdict.UNKNOWN,
             needed="whole evidence, and at least one LAC that a client received",
             seen={
-                "told": told,
+                "told": received,
                 "low_answers": low_answers,
                 "acked_in_time": 0 if unjudged(run) else found.count("acked_in_time"),
             },
@@ -158,16 +158,16 @@ class Lac(Checker):
                 _OUTSIDE: sum(row.number for row in strays),
                 FORCED_TOO_SOON: len(forces),
             },
-            notes=tuple(_notes(told, low_answers, acks.unlogged, run)),
+            notes=tuple(_notes(received, low_answers, acks.unlogged, run)),
         )
 
 
-def _notes(told: int, low_answers: int, unlogged: list[int], run: RunFacts) -> Iterator[str]:
+def _notes(received: int, low_answers: int, unlogged: list[int], run: RunFacts) -> Iterator[str]:
     """What was not judged, and LAC reads that fell behind."""
     lacking = run.shortcomings(_TOLD)
     yield from lacking
     missing = [why for why in unjudged(run) if why not in lacking]
-    if missing and told:
+    if missing and received:
         yield f"{'; '.join(missing)}: whether adds were acknowledged too soon was not judged"
     for client in unlogged:
         yield (
@@ -222,12 +222,12 @@ def _first_ends(facts: LedgerFacts) -> tuple[Ints, Ints, Ints]:
     return ledger, end, at_ns
 
 
-def _beyond_close(told: Rows, facts: LedgerFacts) -> pa.Table:
+def _beyond_close(received: Rows, facts: LedgerFacts) -> pa.Table:
     """By ledger LACs beyond a close before them; the proof is the highest, of equal ones the last asked."""
     closed, ends, times_ns = facts.once(_first_ends)
-    end = value_at(closed, ends, told["ledger"], missing=LAST_ENTRY)
-    at_ns = value_at(closed, times_ns, told["ledger"], missing=NEVER)
-    late = told.where((told["invoked_ns"] > at_ns) & (told["lac"] > end))
+    end = value_at(closed, ends, received["ledger"], missing=LAST_ENTRY)
+    at_ns = value_at(closed, times_ns, received["ledger"], missing=NEVER)
+    late = received.where((received["invoked_ns"] > at_ns) & (received["lac"] > end))
     proof = [-late["lac"], -late["invoked_ns"], late["client"], late["seq"]]
     return ledger_rows("beyond_close", late["ledger"], late["lac"], proof=proof)
 
@@ -248,10 +248,10 @@ def _beyond_findings(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterato
 def _covers_unsent(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
     """Ids of ledgers with an add in a history; of whole histories none is missing."""
     added = set(facts.columns(ADDED)["ledger"].tolist())
-    told = {ledger: row for ledger, row in _received_first(facts).items() if ledger in added}
-    covered = Spans.up_to({ledger: lac for ledger, (lac, *_) in told.items()})
+    received = {ledger: row for ledger, row in _received_first(facts).items() if ledger in added}
+    covered = Spans.up_to({ledger: lac for ledger, (lac, *_) in received.items()})
     for ledger, first, last in covered - found.spans("sent"):
-        lac, client, seq = told[ledger]
+        lac, client, seq = received[ledger]
         yield run.finding(
             "lac/covers_unsent",
             (ledger, first, last),
@@ -269,12 +269,12 @@ def _received_first(facts: LedgerFacts) -> Mapping[int, tuple[int, ...]]:
     ever, early = facts.columns(HIGHEST_LAC), facts.columns(FIRST_TOLD)
     began_ns = [value_at(*facts.once(recovery_began), some["ledger"], missing=-1) for some in (ever, early)]
     held = began_ns[0] == NEVER, early["completed_ns"] < began_ns[1]
-    ledger, *told = (
+    ledger, *columns = (
         np.concatenate([some[name][those] for some, those in zip((ever, early), held, strict=True)])
         for name in ("ledger", "lac", "client", "seq")
     )
-    at = firsts(ledger, -told[0])
-    rows = zip(*(column[at].tolist() for column in told), strict=True)
+    at = firsts(ledger, -columns[0])
+    rows = zip(*(column[at].tolist() for column in columns), strict=True)
     return dict(zip(ledger[at].tolist(), rows, strict=True))
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from checkers.facts.boots import Health, boots_of
 from checkers.facts.ledgers import PASS_TIMES, RELEASED, Pass, histories, passes, tops
-from checkers.facts.parts import of_plan, told_lac
+from checkers.facts.parts import of_plan, received_lac
 from checkers.facts.versions import Version, in_force
 from checkers.facts.wording import entries_text, listed, some_notes
 from checkers.judging.contract import Batch, Checker, LedgerFact, LedgerFacts, Rows, RunFacts
@@ -40,7 +40,7 @@ _KINDS = (
 
 def _received_earlier(batch: Batch) -> list[Rows]:
     """The highest LAC of each ledger that clients received outside the final reads."""
-    return [tops(part.once(of_plan), "lac") for part in batch.operations.once(told_lac)]
+    return [tops(part.once(of_plan), "lac") for part in batch.operations.once(received_lac)]
 
 
 TOLD_EARLIER = LedgerFact("told_before_final_reads", "operations", _received_earlier, values={"lac": "max"})
@@ -125,7 +125,7 @@ class _JudgedPass:
         """What repair may have changed in the ledger's metadata; nothing where no daemon repairs."""
         return moves(self.metadata.of.get(ledger, ()), self.run) if self.repair.elected else ()
 
-    def told(self, ledger: int) -> int:
+    def highest_lac(self, ledger: int) -> int:
         """The highest LAC that a client had received outside the final reads."""
         return int(self.facts.at(TOLD_EARLIER, "lac", np.array([ledger]), missing=-1)[0])
 
@@ -142,7 +142,7 @@ class _JudgedPass:
             wanted = not self.unrest or ledger in self.tries or self.moves(ledger)
             versions = in_force(chain, *self.during) if wanted and ledger not in gone else ()
             if versions:
-                found[ledger] = versions, due_entries(versions, self.told(ledger))
+                found[ledger] = versions, due_entries(versions, self.highest_lac(ledger))
         return found
 
     def cases(self, found: Found) -> Iterator[_Case]:
@@ -163,7 +163,7 @@ class _JudgedPass:
         away = list(absences(self.repair))
         for ledger in sorted(set(metadata.of if away else marks) & metadata.of.keys() - gone):
             if not metadata.gaps(ledger):
-                chain, lac = metadata.of[ledger], self.told(ledger)
+                chain, lac = metadata.of[ledger], self.highest_lac(ledger)
                 yield from not_marked(ledger, chain, lac, away, self.repair)
                 yield from unmarked_early(ledger, chain, lac, self.repair)
 

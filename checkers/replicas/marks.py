@@ -51,11 +51,11 @@ class Tries(NamedTuple):
 def failed_tries(run: RunFacts, histories: Histories, by_ns: int) -> Mapping[int, Tries]:
     """Ledger -> the longest row of failed tries, of ledgers with :data:`ENOUGH` or more, before ``by_ns``."""
     changed, found = list(changes(run)), dict[int, Tries]()
-    told: dict[int, list[Event]] = {}
+    by_ledger: dict[int, list[Event]] = {}
     for event in in_order(run.events(MARKED, UNMARKED, "repair_locked", "repair_unlocked")):
         if event.latest_ns < by_ns:
-            told.setdefault(event.ledger, []).append(event)
-    for ledger, events in told.items():
+            by_ledger.setdefault(event.ledger, []).append(event)
+    for ledger, events in by_ledger.items():
         moves = [(version.earliest_ns, version.latest_ns) for version in histories.of.get(ledger, ())]
         for tries in _failures(events, changed + moves):
             if tries.number >= max(ENOUGH, found[ledger].number if ledger in found else 0):

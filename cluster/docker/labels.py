@@ -21,9 +21,9 @@ def identity(pid: int) -> str:
     return f"{pid}:{start_ticks(pid)}"
 
 
-def is_alive(told: str) -> bool:
+def is_alive(output: str) -> bool:
     """Whether the process of a label still runs; a process that waits to be reaped does not."""
-    pid, _, ticks = told.partition(":")
+    pid, _, ticks = output.partition(":")
     try:
         fields = Path(f"/proc/{int(pid)}/stat").read_text().rpartition(")")[2].split()
     except (OSError, ValueError):

@@ -44,7 +44,7 @@ def _forbidden() -> str | None:
 
 def drop(stack: str, ways: Collection[Direction]) -> None:
     """Let nothing pass ``ways`` from here on, and all else; in one step. ``ServerError``."""
-    _nft(stack, "-f", "-", told=rules(ways))
+    _nft(stack, "-f", "-", stdin=rules(ways))
 
 
 def dropped(stack: str) -> Mapping[Direction, int]:
@@ -73,11 +73,11 @@ def rules(ways: Collection[Direction]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _nft(stack: str, *words: str, told: str = "") -> str:
+def _nft(stack: str, *words: str, stdin: str = "") -> str:
     try:
         done = subprocess.run(
             ["nsenter", f"--net={stack}", "nft", *words],
-            input=told,
+            input=stdin,
             env={**os.environ, "PATH": SYSTEM_PATH},
             capture_output=True,
             text=True,

@@ -52,10 +52,10 @@ class Refusal:
     """A boot that ended although the harness did not stop it, and the lines of its log that say why."""
 
     ended: Exit
-    told: tuple[str, ...]
+    log_lines: tuple[str, ...]
 
     def __str__(self) -> str:
-        why = self.told[0][:_REFUSAL_CHARACTERS] if self.told else "(its log says nothing)"
+        why = self.log_lines[0][:_REFUSAL_CHARACTERS] if self.log_lines else "(its log says nothing)"
         return f"{self.ended.server} (boot {self.ended.boot}) refused with {self.ended.how}: {why}"
 
 

@@ -239,10 +239,10 @@ def _nearest(number: str) -> str:
 
 
 def _sum(jars: Mapping[str, Path]) -> str:
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     for artifact, path in sorted(jars.items()):
-        told.update(f"{artifact} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
-    return told.hexdigest()[:12]
+        digest.update(f"{artifact} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()[:12]
 
 
 def _copy(jars: Mapping[str, Path], place: Path) -> None:

@@ -86,15 +86,15 @@ def put_back(
     done = _run(version, PUT_BACK, [now, fresh, copy or "-", *texts])
     if done.returncode != 0:
         raise ServerError(f"the content of {now} could not be exchanged: {_last_word(done)}")
-    told = json.loads(done.stdout)
+    result = json.loads(done.stdout)
     number = sum(1 for _ in lives(server)) + 1
     facts: Transaction = {
         "op": "put_back",
         "path": "/",
         "life": number,
-        "zxid": hex(told["zxid"]),
-        "from": hex(told["from"]),
-        "last": hex(told["last"]),
+        "zxid": hex(result["zxid"]),
+        "from": hex(result["from"]),
+        "last": hex(result["last"]),
         "at_ns": at_ns,
     }
     began = _beginning(server, number)

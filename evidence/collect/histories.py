@@ -97,8 +97,10 @@ def missing_histories(
             damage.append(
                 f"{tables_of(client)}: {client} recorded {said['slots']} slots, its files hold {used}"
             )
-    told = set(boots) | set(ended or {})
-    return damage + [f"{tables_of(client)}: no history of {client}" for client in sorted(set(clients) - told)]
+    known = set(boots) | set(ended or {})
+    return damage + [
+        f"{tables_of(client)}: no history of {client}" for client in sorted(set(clients) - known)
+    ]
 
 
 def _gaps(client: str, boots: Mapping[int, Mapping[int, int]]) -> Iterable[str]:

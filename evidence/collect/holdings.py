@@ -61,7 +61,7 @@ def read_copy(
         return DiskRead(HOLDINGS.empty_table(), {**line, "event": UNREADABLE, "why": str(error)})
     parts = ((disk.index, Place.INDEX), (disk.journal, Place.JOURNAL))
     table = pa.concat_tables(_rows(disk.served(places), bookie, boot, place) for places, place in parts)
-    return DiskRead(table, {**line, "event": READ, **disk.told()})
+    return DiskRead(table, {**line, "event": READ, **disk.detail()})
 
 
 def lacking(copy: Path) -> list[str]:
@@ -109,7 +109,7 @@ class _Disk:
         rows = _distinct(places)
         return rows[np.isin(rows[:, 0], [*self._kept])]
 
-    def told(self) -> DiskDetail:
+    def detail(self) -> DiskDetail:
         """The event's detail: numbers of entries, and the ledgers of each kind as ranges."""
         index, journal = _distinct(self.index), _distinct(self.journal)
         ledgers = {*index[:, 0].tolist(), *journal[:, 0].tolist()}

@@ -53,10 +53,10 @@ class _Columns:
         self._names: dict[Hashable, int] = {}
 
     def take(self, one: Operation) -> None:
-        told = one.asked if one.told is None or one.outcome is not Outcome.OK else one.told
-        if told is not None and not isinstance(told, list):
-            raise ValueError(f"the value of an operation is a list of micro-operations, this is {told!r}")
-        for micro in told or ():
+        value = one.asked if one.returned is None or one.outcome is not Outcome.OK else one.returned
+        if value is not None and not isinstance(value, list):
+            raise ValueError(f"the value of an operation is a list of micro-operations, this is {value!r}")
+        for micro in value or ():
             self._micros.extend(self._micro(micro, one.outcome))
         self._first.append(len(self._micros) // 5)
         self._rows.extend((one.process, one.invoked, one.completed, one.outcome, one.end_index))

@@ -47,7 +47,7 @@ class Operation:
     process: int
     function: str
     asked: Form
-    told: Form
+    returned: Form
     invoked: int
     completed: int
     outcome: Outcome
@@ -100,7 +100,7 @@ def completions(path: Path) -> Iterator[Operation]:
             outcome = _ENDS[kind]
             yield replace(
                 under_way.pop(process),
-                told=value,
+                returned=value,
                 completed=NEVER if outcome is Outcome.UNKNOWN else event,
                 outcome=outcome,
                 end_index=number,

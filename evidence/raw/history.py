@@ -149,14 +149,20 @@ def _is_torn(header: bytes) -> bool:
 
 def _decode(stored: Words, written: Mask, client: int, first_seq: int, damage: tuple[str, ...]) -> Segment:
     due = first_seq + np.arange(len(stored), dtype=np.int64)
-    asked, told = agree(stored.view(np.uint8).reshape(-1, HALF_BYTES)).reshape(-1, 2).T
+    asked, intact = agree(stored.view(np.uint8).reshape(-1, HALF_BYTES)).reshape(-1, 2).T
     sound = asked & (stored[:, 0, 0] == due)
     # Invocations are stored one after the other, so that only the last one can be torn.
     cut = int(len(stored) and not sound[-1] and not written[-1, 1] and _unfinished(stored[-1:, 0])[0])
     kept = len(stored) - cut
-    stored, written, due, sound, told = stored[:kept], written[:kept], due[:kept], sound[:kept], told[:kept]
+    stored, written, due, sound, intact = (
+        stored[:kept],
+        written[:kept],
+        due[:kept],
+        sound[:kept],
+        intact[:kept],
+    )
     torn = written[:, 1] & _unfinished(stored[:, 1])
-    broken = written[:, 1] & ~torn & ~told
+    broken = written[:, 1] & ~torn & ~intact
     blank = ~written[:, 0]
     named = (
         *damage,
@@ -178,16 +184,16 @@ def _chosen(rows: Rows, mask: Mask) -> Rows:
 
 def _subject(rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The ledger and the entry of each row of ``operations``."""
-    asked, told = rows["invoked"], rows["completed"]
-    kind, ended = asked["kind"], told["outcome"] != Outcome.PENDING
-    assigned = (kind == Kind.ADD) & ended & (told["entry"] >= 0)
-    entry = np.where(assigned, told["entry"], np.where(_NAMES_AN_ENTRY[kind], asked["entry"], -1))
-    return np.where((asked["ledger"] < 0) & ended, told["ledger"], asked["ledger"]), entry
+    asked, completed = rows["invoked"], rows["completed"]
+    kind, ended = asked["kind"], completed["outcome"] != Outcome.PENDING
+    assigned = (kind == Kind.ADD) & ended & (completed["entry"] >= 0)
+    entry = np.where(assigned, completed["entry"], np.where(_NAMES_AN_ENTRY[kind], asked["entry"], -1))
+    return np.where((asked["ledger"] < 0) & ended, completed["ledger"], asked["ledger"]), entry
 
 
 def _operations(rows: Rows, client: int) -> pa.Table:
-    asked, told = rows["invoked"], rows["completed"]
-    ended = told["outcome"] != Outcome.PENDING
+    asked, completed = rows["invoked"], rows["completed"]
+    ended = completed["outcome"] != Outcome.PENDING
     ledger, entry = _subject(rows)
     return table_of(
         OPERATIONS,
@@ -199,26 +205,26 @@ def _operations(rows: Rows, client: int) -> pa.Table:
             "handle": asked["handle"],
             "kind": asked["kind"],
             "flags": asked["flags"],
-            "outcome": told["outcome"],
-            "error": told["error"],
+            "outcome": completed["outcome"],
+            "error": completed["error"],
             "invoked_ns": asked["ns"],
-            "completed_ns": np.where(ended, told["ns"], NEVER),
+            "completed_ns": np.where(ended, completed["ns"], NEVER),
             "last": asked["last"],
             "lac_before": asked["lac_before"],
-            "lac": np.where(ended, told["lac"], -1),
-            "result": np.where(ended, told["entry"], -1),
-            "expected": np.where(ended, told["expected"], -1),
+            "lac": np.where(ended, completed["lac"], -1),
+            "result": np.where(ended, completed["entry"], -1),
+            "expected": np.where(ended, completed["expected"], -1),
             "size_bytes": asked["size_bytes"],
-            "digest": told["digest"],
-            "origin": told["origin"],
-            "proof": told["proof"],
+            "digest": completed["digest"],
+            "origin": completed["origin"],
+            "proof": completed["proof"],
         },
     )
 
 
 def _census(rows: Rows) -> pa.Table:
-    asked, told = rows["invoked"], rows["completed"]
-    ended = told["outcome"] != Outcome.PENDING
+    asked, completed = rows["invoked"], rows["completed"]
+    ended = completed["outcome"] != Outcome.PENDING
     return table_of(
         CENSUS,
         {
@@ -226,24 +232,24 @@ def _census(rows: Rows) -> pa.Table:
             "entry": asked["entry"],
             "pass_number": asked["last"],
             "bookie": asked["handle"],
-            "holding": _holding(told, ended),
-            "error": told["error"],
+            "holding": _holding(completed, ended),
+            "error": completed["error"],
             "asked_ns": asked["ns"],
-            "answered_ns": np.where(ended, told["ns"], NEVER),
-            "digest": told["digest"],
-            "origin": told["origin"],
+            "answered_ns": np.where(ended, completed["ns"], NEVER),
+            "digest": completed["digest"],
+            "origin": completed["origin"],
             "size_bytes": asked["size_bytes"],
         },
     )
 
 
-def _holding(told: Rows, ended: Mask) -> NDArray[np.int64]:
+def _holding(completed: Rows, ended: Mask) -> NDArray[np.int64]:
     """What an answer says of the entry; only the bookie's own negatives are absences."""
-    there = ended & (told["error"] == ErrorCode.OK)
-    negative = np.isin(told["error"], (ErrorCode.NO_SUCH_ENTRY, ErrorCode.NO_SUCH_LEDGER))
-    proven = told["proof"] == Proof.PROVES_ITSELF
+    there = ended & (completed["error"] == ErrorCode.OK)
+    negative = np.isin(completed["error"], (ErrorCode.NO_SUCH_ENTRY, ErrorCode.NO_SUCH_LEDGER))
+    proven = completed["proof"] == Proof.PROVES_ITSELF
     return np.select(
-        [there & proven, there, ended & negative & (told["outcome"] == Outcome.OK)],
+        [there & proven, there, ended & negative & (completed["outcome"] == Outcome.OK)],
         [Holding.PRESENT, Holding.DAMAGED, Holding.ABSENT],
         default=Holding.UNKNOWN,
     )

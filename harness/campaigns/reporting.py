@@ -243,14 +243,14 @@ def _case(outcome: Outcome) -> TestCase:
     return case
 
 
-def page(told: Conclusion, night: Path) -> str:
+def page(conclusion: Conclusion, night: Path) -> str:
     """The same as one document in the night's folder, with links to the pages of runs that are kept."""
     return document(
         "campaign.html",
-        told.campaign.name,
+        conclusion.campaign.name,
         styles=("base.css", "campaign.css"),
-        told=told,
-        matrix=heat_map(told.cells) if told.cells else "",
+        conclusion=conclusion,
+        matrix=heat_map(conclusion.cells) if conclusion.cells else "",
         sign=lambda came: _SIGNS.get(came, _BAD),
         link=lambda one: link(one, night),
     )

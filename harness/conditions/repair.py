@@ -123,11 +123,11 @@ def replicas_counted(stage: Stage, wanted: ReplicasCounted) -> Look:
         if not ended:
             return False, f"no check of replicas has ended that began since; {_auditor(repairs)}"
         last = [{name: one.detail.get(name) for name in COUNTS.values()} for one in ended[-_ENOUGH_CHECKS:]]
-        told = "ledgers counted: " + ", ".join(f"{name} {count}" for name, count in last[-1].items())
+        text = "ledgers counted: " + ", ".join(f"{name} {count}" for name, count in last[-1].items())
         if last[-1] != expected and last == [last[-1]] * _ENOUGH_CHECKS:
             checks = f"by each of {_ENOUGH_CHECKS} checks"
-            raise ContradictedError(f"{told} {checks}, but the plan expects {expected}")
-        return last[-1] == expected, told
+            raise ContradictedError(f"{text} {checks}, but the plan expects {expected}")
+        return last[-1] == expected, text
 
     return look
 

@@ -141,10 +141,10 @@ class Outcome:
     judged_by: str = ""
 
 
-def outcome_of(unit: Experiment, came: Status, **told: Any) -> Outcome:
+def outcome_of(unit: Experiment, came: Status, **fields: Any) -> Outcome:
     """An outcome of a unit."""
     what = unit.key, str(unit), unit.scenario, unit.mode, unit.release, unit.number, came
-    return Outcome(*what, judged_by=code_stamp(), **told)
+    return Outcome(*what, judged_by=code_stamp(), **fields)
 
 
 def judged_otherwise(outcomes: Sequence[Outcome]) -> int:

@@ -116,8 +116,8 @@ def _perform_one(step: StepSpec, stage: Stage, path: Place, block_ns: int) -> No
     try:
         done = _done(step, stage)
     except FencepostError as error:
-        told = {CONTRADICTED: True} if isinstance(error, ContradictedError) else {}
-        record(error=str(error), **told)
+        facts = {CONTRADICTED: True} if isinstance(error, ContradictedError) else {}
+        record(error=str(error), **facts)
         raise
     outcome = done.outcome.name.lower()
     record(outcome=outcome, text=done.text, facts=dict(done.facts))

@@ -75,5 +75,5 @@ def _judged(command: ShellCommand, done: Administered, timeout_s: float) -> tupl
     how = f"exit code {done.ended.code}" if done.ended.signal is None else f"signal {done.ended.signal}"
     if done.ended.code == 0 and failed is None:
         return Outcome.OK, how
-    told = [failed] if failed else telling_lines(done.output)[:1]
-    return Outcome.FAIL, ": ".join([how, *told])
+    lines = [failed] if failed else telling_lines(done.output)[:1]
+    return Outcome.FAIL, ": ".join([how, *lines])

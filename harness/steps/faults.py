@@ -33,7 +33,7 @@ def start(stage: Stage, step: Start) -> Done:
     refusal = _started(stage, step)
     if refusal is not None:
         facts = {"boot": refusal.ended.boot, "code": refusal.ended.code, "signal": refusal.ended.signal}
-        return Done(f"start {step.target}: {refusal}", facts={**facts, "told": list(refusal.told)})
+        return Done(f"start {step.target}: {refusal}", facts={**facts, "told": list(refusal.log_lines)})
     return Done(f"start {step.target}: boot {process.boot} {'is ready' if step.wait else 'has begun'}")
 
 

@@ -246,11 +246,11 @@ def _strangers(anomalies: Sequence[Found], rounds: int) -> dict[str, set[int]]:
         loss = f", {one.loss}" if one.loss else ""
         where = f" on {ledger}" if ledger else ""
         groups.setdefault(f"{one.property} ({one.kind}{loss}){where}", []).append(one)
-    told = {}
+    found = {}
     for text, group in groups.items():
         numbers = _of_rounds(group, rounds)
-        told[f"an anomaly that was not expected: {text}{in_rounds(numbers, rounds)}"] = numbers
-    return told
+        found[f"an anomaly that was not expected: {text}{in_rounds(numbers, rounds)}"] = numbers
+    return found
 
 
 def _unknown(

@@ -146,6 +146,6 @@ def _rules_of(fault: FaultRow) -> set[int]:
     """The numbers of a fault's rules in the wire log, as its proofs tell them."""
     numbers: set[int] = set()
     for proof in json.loads(fault["proof"]).values():
-        told = proof.get("number") if isinstance(proof, dict) else None
-        numbers |= {one for one in (told if isinstance(told, list) else [told]) if isinstance(one, int)}
+        number = proof.get("number") if isinstance(proof, dict) else None
+        numbers |= {one for one in (number if isinstance(number, list) else [number]) if isinstance(one, int)}
     return numbers

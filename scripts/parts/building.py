@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
     try:
         _carry_out(_parsed(arguments))
     except FencepostError as error:
-        return machine.told(error)
+        return machine.error_exit(error)
     except KeyboardInterrupt:
         print("\ninterrupted; run scripts/images again to continue", file=sys.stderr)
         return 130

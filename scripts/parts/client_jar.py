@@ -56,7 +56,7 @@ def main() -> int:
             _put(CLIENT_JAR, _CLIENT_ENTRY, classes, SOURCES / "resources")
             _put(AGENT_JAR, _agent_entry(jars), apart, AGENT / "resources")
     except FencepostError as error:
-        return machine.told(error)
+        return machine.error_exit(error)
     return 0
 
 

@@ -29,7 +29,7 @@ class Gap:
     packages: tuple[str, ...]
 
 
-def told(error: FencepostError) -> int:
+def error_exit(error: FencepostError) -> int:
     """Print an error, and its remedy if it has one; its exit code."""
     print("\n".join(filter(None, (f"error: {error}", error.remedy))), file=sys.stderr)
     return error.exit_code

@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> int:
         ):
             lock_jars(version)
     except FencepostError as error:
-        return machine.told(error)
+        return machine.error_exit(error)
     return 0
 
 

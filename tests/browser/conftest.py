@@ -47,7 +47,9 @@ def opened(browser: Browser) -> Iterator[Any]:
         contexts.append(context)
         one = Opened(context.new_page())
         one.page.on("pageerror", lambda error: one.errors.append(str(error)))
-        one.page.on("console", lambda told: one.errors.append(told.text) if told.type == "error" else None)
+        one.page.on(
+            "console", lambda result: one.errors.append(result.text) if result.type == "error" else None
+        )
         one.page.on("request", lambda asked: one.requests.append(asked.url))
         pages.append(one)
         one.page.goto(path.as_uri() + anchor)

@@ -44,10 +44,10 @@ def stored(tmp_path: Path) -> Path:
     ]
     (tmp_path / "runs" / "kept").mkdir(parents=True)
     (tmp_path / "runs" / "kept" / "report.html").write_text("<title>the run</title>")
-    told = Conclusion(
+    result = Conclusion(
         load_campaign("nightly"), outcomes, [Change(bad, Status.AS_EXPECTED)], 2, "1 run anomaly", cells
     )
-    write_text(tmp_path / PAGE, page(told, tmp_path))
+    write_text(tmp_path / PAGE, page(result, tmp_path))
     return tmp_path / PAGE
 
 

@@ -20,7 +20,7 @@ def shown(page: Any) -> list[str]:
     return [one.get_attribute("data-mode") for one in page.locator("section.mode:visible").all()]
 
 
-def told(page: Any) -> str:
+def shown_range(page: Any) -> str:
     return str(page.locator(".mode:visible .range").inner_text())
 
 
@@ -43,11 +43,11 @@ def test_the_timeline_zooms_by_buttons_by_dragging_and_back(opened: Any, report:
     page = opened(report).page
     whole = page.get_by_role("button", name="the whole run")
     whole.click()
-    assert told(page) == "0.000 to 9.000 s"
+    assert shown_range(page) == "0.000 to 9.000 s"
     page.get_by_role("button", name="zoom in").click()
-    assert told(page) == "2.250 to 6.750 s"
+    assert shown_range(page) == "2.250 to 6.750 s"
     page.get_by_role("button", name="later").click()
-    assert told(page) == "4.050 to 8.550 s"
+    assert shown_range(page) == "4.050 to 8.550 s"
     whole.click()
     for place in (page.locator("svg.lanes:visible"), page.locator(".mode:visible .u-over").first):
         box = place.bounding_box()
@@ -55,10 +55,10 @@ def test_the_timeline_zooms_by_buttons_by_dragging_and_back(opened: Any, report:
         page.mouse.down()
         page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 12, steps=4)
         page.mouse.up()
-        start, end = told(page).removesuffix(" s").split(" to ")
+        start, end = shown_range(page).removesuffix(" s").split(" to ")
         assert 0 < float(start) < float(end) < 9
         place.dblclick(position={"x": box["width"] * 0.5, "y": 10})
-        assert told(page) == "0.000 to 9.000 s"
+        assert shown_range(page) == "0.000 to 9.000 s"
 
 
 def test_a_bar_says_what_it_is(opened: Any, report: Path) -> None:

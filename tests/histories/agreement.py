@@ -206,9 +206,9 @@ def of_run(twin: Callable[[list[Fact], RunFacts], tuple[Any, str]]) -> Callable[
 
 def by_class(judgement: Judgement) -> Things:
     """(class, how often) of what needs no cycle, and whether there is any cycle."""
-    told = {one.kind for one in judgement.findings}
-    cycles = {kind for kind in told if kind in CYCLES}
-    found: Things = Counter({(kind, judgement.counts[kind]): 1 for kind in told - cycles})
+    results = {one.kind for one in judgement.findings}
+    cycles = {kind for kind in results if kind in CYCLES}
+    found: Things = Counter({(kind, judgement.counts[kind]): 1 for kind in results - cycles})
     return found + Counter({("cycle",): 1} if cycles else {})
 
 

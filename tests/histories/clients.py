@@ -98,7 +98,7 @@ class Writer(Client):
         self.ledger, self.late, self.handle = ledger, late, self.handles
         self.pending: dict[int, tuple[Row, set[int], set[int]]] = {}
         self.next = self.acked = 0
-        self.lac, self.told, self.open, self.size = -1, -1, True, SIZE
+        self.lac, self.reported_lac, self.open, self.size = -1, -1, True, SIZE
         self.completed(row, Outcome.OK, ledger=ledger)
 
     @property
@@ -112,7 +112,7 @@ class Writer(Client):
             self.handle,
             entry=self.next,
             size_bytes=self.size,
-            lac_before=self.told,
+            lac_before=self.reported_lac,
             flags=self.flags,
         )
         if not self.open:
@@ -164,7 +164,7 @@ class Writer(Client):
             del self.pending[entry]
             if not self.late:
                 self.lac = entry
-            self.told = max(self.told, self.lac)
+            self.reported_lac = max(self.reported_lac, self.lac)
             self.completed(row, Outcome.OK, result=entry, expected=self.acked, lac=self.lac)
             self.acked += 1
 
@@ -216,7 +216,7 @@ class Writer(Client):
 
     def force(self) -> None:
         highest = self.acked - 1
-        row = self.invoked(Kind.FORCE, self.ledger, self.handle, entry=highest, lac_before=self.told)
+        row = self.invoked(Kind.FORCE, self.ledger, self.handle, entry=highest, lac_before=self.reported_lac)
         self.converse(self._forcing(row, highest))
 
     def _forcing(self, row: Row, highest: int) -> Conversation:
@@ -229,7 +229,7 @@ class Writer(Client):
                 self.completed(row, Outcome.UNKNOWN, error=OTHER_CODE)
                 return
         self.lac = max(self.lac, highest)
-        self.told = max(self.told, self.lac)
+        self.reported_lac = max(self.reported_lac, self.lac)
         self.completed(row, Outcome.OK, lac=self.lac)
 
     def delete(self) -> None:

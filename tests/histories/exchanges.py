@@ -39,9 +39,9 @@ class Wire:
         sent["boot"] = self.boots.get(bookie, 1)
         self._log(way=Direction.REQUEST, **sent, received_ns=asked_ns, forwarded_ns=self.tick())
         if status is not None:
-            told = {"status": status, "delivered": status, "asked_ns": asked_ns, "lac": lac}
+            columns = {"status": status, "delivered": status, "asked_ns": asked_ns, "lac": lac}
             times = {"received_ns": self.tick(), "forwarded_ns": self.tick()}
-            self._log(way=Direction.ANSWER, **sent, **told, **times)
+            self._log(way=Direction.ANSWER, **sent, **columns, **times)
 
     def _log(self, **columns: Any) -> None:
         self.facts.append(frame(seq=len(self.facts) + 1, **columns))

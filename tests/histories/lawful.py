@@ -28,6 +28,7 @@ from tests.histories.story import (
     forced,
     found,
     kept,
+    lac_read,
     lost,
     metadata,
     opened,
@@ -36,7 +37,6 @@ from tests.histories.story import (
     recovering,
     refused,
     run_facts,
-    told,
     unsure,
 )
 
@@ -124,10 +124,10 @@ def lawful(dice: Random) -> Lawful:
     end = ok - 1 + written
     for bookie in EVERYONE:
         tale.booted(bookie, 1, "started")
-    told_so_far = facts(_adds(tale, ok, pending, written, late), _reader(tale, ok, late))
+    client_facts = facts(_adds(tale, ok, pending, written, late), _reader(tale, ok, late))
     _crash(tale)
     history = facts(
-        told_so_far,
+        client_facts,
         _recovery(tale, ok, end) if by_recovery else _close(tale, end),
         _last_look(tale, end),
         [_answers(tale, entry, entry <= end) for entry in range(ok + pending)],
@@ -149,7 +149,7 @@ def _adds(tale: _Tale, ok: int, pending: int, written: int, late: bool) -> list[
     Of those without an end the first ``written`` are on some bookie, the next on one at most.
     """
     dice, maker = tale.dice, deferred if late else acked
-    told_of = [tale.at_once(operation(Kind.CREATE))]
+    made = [tale.at_once(operation(Kind.CREATE))]
     tale.version(created(fragments=dict(tale.fragments)))
     changes = sorted(dice.randint(0, ok) for _ in range(dice.randint(0, 2)))
     for entry in range(ok):
@@ -157,20 +157,20 @@ def _adds(tale: _Tale, ok: int, pending: int, written: int, late: bool) -> list[
         since_ns = tale.wire.tick()
         tale.stored(Message.ADD, WRITER, entry, 2)
         before = {} if late else {"lac_before": entry - 1}
-        told_of.append(tale.during(maker(entry, **before), since_ns))
+        made.append(tale.during(maker(entry, **before), since_ns))
     if late:
         since_ns = tale.wire.tick()
         for bookie in tale.bookies():
             tale.wire.exchange(Message.FORCE, WRITER, bookie, Status.EOK)
-        told_of.append(tale.during(forced(dice.randint(0, ok - 1)), since_ns))
+        made.append(tale.during(forced(dice.randint(0, ok - 1)), since_ns))
     _change(tale, changes, ok)
     for index in range(pending):
         since_ns = tale.wire.tick()
         least, most = (1, 3) if index < written else (0, 1) if index == written else (0, 3)
         tale.stored(Message.ADD, WRITER, ok + index, least, most=most)
         outcome = dice.choice([Outcome.UNKNOWN, Outcome.PENDING])
-        told_of.append(tale.during(unsure(ok + index, outcome=outcome), since_ns))
-    return told_of + ([tale.at_once(refused(ok + pending))] if tale.perhaps() else [])
+        made.append(tale.during(unsure(ok + index, outcome=outcome), since_ns))
+    return made + ([tale.at_once(refused(ok + pending))] if tale.perhaps() else [])
 
 
 def _change(tale: _Tale, changes: list[int], entry: int) -> None:
@@ -189,14 +189,14 @@ def _reader(tale: _Tale, ok: int, late: bool) -> list[Fact]:
     low = tale.dice.randint(-1, high)
     for bookie in tale.bookies():
         tale.wire.exchange(Message.LAC_READ, READER, bookie, Status.ENOENTRY)
-    told_of = [
-        tale.at_once(told(high, seq=50)),
-        tale.at_once(told(high, seq=51, result=low, lac_before=high)),
+    made = [
+        tale.at_once(lac_read(high, seq=50)),
+        tale.at_once(lac_read(high, seq=51, result=low, lac_before=high)),
     ]
     for entry in range(tale.dice.randint(0, high + 1)):
         _read(tale, READER, entry)
-        told_of.append(tale.at_once(delivered(entry)))
-    return [*told_of, tale.at_once(delivered(ok - 1, flags=Flag.UNCONFIRMED, seq=99))]
+        made.append(tale.at_once(delivered(entry)))
+    return [*made, tale.at_once(delivered(ok - 1, flags=Flag.UNCONFIRMED, seq=99))]
 
 
 def _read(tale: _Tale, source: int, entry: int) -> None:
@@ -247,11 +247,11 @@ def _closed(tale: _Tale, end: int) -> None:
 
 
 def _last_look(tale: _Tale, end: int) -> list[Fact]:
-    told_of = [tale.at_once(opened(end))]
+    made = [tale.at_once(opened(end))]
     for entry in range(end + 1):
         _read(tale, OBSERVER, entry)
-        told_of.append(tale.at_once(kept(entry)))
-    return told_of
+        made.append(tale.at_once(kept(entry)))
+    return made
 
 
 def _answers(tale: _Tale, entry: int, there: bool) -> list[Fact]:
@@ -259,10 +259,8 @@ def _answers(tale: _Tale, entry: int, there: bool) -> list[Fact]:
     asked_ns = tale.wire.tick()
     others = tale.some(list(EVERYONE), 1 if there else 0)
     holders = others | tale.took.get(entry, set())
-    told_of = [
+    made = [
         [found(entry, bookies=holders, number=n), lost(entry, bookies=set(EVERYONE) - holders, number=n)]
         for n in (1, 2)
     ]
-    return [
-        (table, {**row, "asked_ns": asked_ns, "answered_ns": asked_ns + 1}) for table, row in facts(told_of)
-    ]
+    return [(table, {**row, "asked_ns": asked_ns, "answered_ns": asked_ns + 1}) for table, row in facts(made)]

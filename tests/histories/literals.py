@@ -33,6 +33,7 @@ from tests.histories.story import (
     forced,
     found,
     kept,
+    lac_read,
     lost,
     metadata,
     opened,
@@ -41,7 +42,6 @@ from tests.histories.story import (
     recovering,
     refused,
     run_facts,
-    told,
     vanished,
 )
 
@@ -158,17 +158,17 @@ says(
     [acked(0), acked(1), READ],
     lawful=[acked(0), acked(1), ("operations", {**READ[1], "result": 2})],
 )
-says("lac/went_back", told(0, lac_before=3), lawful=told(3, lac_before=3))
+says("lac/went_back", lac_read(0, lac_before=3), lawful=lac_read(3, lac_before=3))
 says(
     "lac/beyond_close",
-    [created(), closed(3, latest_ns=10), told(4, invoked_ns=11, completed_ns=12)],
+    [created(), closed(3, latest_ns=10), lac_read(4, invoked_ns=11, completed_ns=12)],
     beside={"durability/lost", "closing/closed_below"},
-    lawful=[created(), closed(3, latest_ns=10), told(3, invoked_ns=11, completed_ns=12)],
+    lawful=[created(), closed(3, latest_ns=10), lac_read(3, invoked_ns=11, completed_ns=12)],
 )
 says(
     "lac/covers_unsent",
-    [created(), acked(0), refused(1), told(1)],
-    lawful=[created(), acked(0), refused(1), told(0)],
+    [created(), acked(0), refused(1), lac_read(1)],
+    lawful=[created(), acked(0), refused(1), lac_read(0)],
 )
 # Two bookies are AQ; the second's acknowledgement was passed on at 22, when the writer had got ok at 21.
 IN_A_HURRY = [created(), took(0, 1, 10), took(0, 2, 20)]
@@ -187,8 +187,8 @@ on_the_wire(
 # The reader has LAC 0 at 21, the second acknowledgement of entry 0 was passed on at 22.
 on_the_wire(
     "lac/covers_unacked",
-    [IN_A_HURRY, acked(0, completed_ns=22), told(0, completed_ns=21)],
-    lawful=[IN_A_HURRY, acked(0, completed_ns=22), told(0, completed_ns=22)],
+    [IN_A_HURRY, acked(0, completed_ns=22), lac_read(0, completed_ns=21)],
+    lawful=[IN_A_HURRY, acked(0, completed_ns=22), lac_read(0, completed_ns=22)],
 )
 # No version of the metadata names b4.
 on_the_wire("lac/acked_outside", [created(), took(0, 4, 10)], lawful=[created(), took(0, 3, 10)])

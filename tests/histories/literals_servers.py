@@ -56,8 +56,8 @@ def second(
     events: dict[str, When], first: Any = None, *, killed: int = 0, stopped: int = 0, **changed: When | None
 ) -> tuple[Any, ...]:
     """The boot before and this one; ``changed`` moves events to other times, or takes them away."""
-    told_of = {name: at for name, at in {**events, **changed}.items() if at is not None}
-    return (*(first or CRASHED), *life(2, told_of, began=11, killed=killed, stopped=stopped))
+    times = {name: at for name, at in {**events, **changed}.items() if at is not None}
+    return (*(first or CRASHED), *life(2, times, began=11, killed=killed, stopped=stopped))
 
 
 guarded = Says({"wire": True, "guarded": frozenset({"b1"})})

@@ -18,8 +18,8 @@ def said(kind: Message, bookie: int, at_ns: int, **columns: Any) -> Fact:
     """An answer that was asked at one time, received at the next and passed on at the one after."""
     status = columns.pop("status", Status.EOK)
     times = {"asked_ns": at_ns, "received_ns": at_ns + 1, "forwarded_ns": at_ns + 2}
-    told = {"status": status, "delivered": status, "seq": at_ns * 10 + bookie}
-    return frame(kind, way=Direction.ANSWER, bookie=bookie, **{**times, **told, **columns})
+    fields = {"status": status, "delivered": status, "seq": at_ns * 10 + bookie}
+    return frame(kind, way=Direction.ANSWER, bookie=bookie, **{**times, **fields, **columns})
 
 
 def took(entry: int, bookie: int, at_ns: int, **columns: Any) -> Fact:

@@ -60,7 +60,7 @@ class Exchange:
     asked_ns: int = 0
     row: dict[str, Any] = field(default_factory=dict)
     said_before: int = 0
-    told: bool = False
+    answered: bool = False
 
     @property
     def kind(self) -> str:
@@ -72,8 +72,8 @@ class Exchange:
         return self.source, self.bookie
 
     def tell(self, status: str, what: Any) -> None:
-        if not self.told:
-            self.told = True
+        if not self.answered:
+            self.answered = True
             self.reply(status, what)
 
 

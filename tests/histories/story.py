@@ -92,7 +92,7 @@ def forced(entry: int, **columns: Any) -> Fact:
     return operation(Kind.FORCE, entry=entry, **{"seq": 90, **columns})
 
 
-def told(lac: int, **columns: Any) -> Fact:
+def lac_read(lac: int, **columns: Any) -> Fact:
     """A LAC read: the handle holds ``lac`` after it, which the bookies also answered."""
     return operation(Kind.LAC, lac=lac, **{"client": READER, "seq": 50, "result": lac, **columns})
 

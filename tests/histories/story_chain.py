@@ -43,20 +43,20 @@ def put(
     }
     if outcome is not Outcome.OK:
         ended |= {"result": -1, "expected": -1}
-    told = {"outcome": outcome, **ended} if completed is not None else pending
-    return operation(Kind.ADD, **{**mine, **told, **columns})
+    fields = {"outcome": outcome, **ended} if completed is not None else pending
+    return operation(Kind.ADD, **{**mine, **fields, **columns})
 
 
 def shown(entry: Entry, number: int, **columns: Any) -> Fact:
     ledger, which = entry
-    told = {
+    fields = {
         "digest": digest(ledger, which),
         "proof": Proof.PROVES_ITSELF,
         "origin": WRITER,
         "expected": which,
     }
     return operation(
-        Kind.ENTRY, **{"ledger": ledger, "entry": which, "seq": number, "result": which, **told, **columns}
+        Kind.ENTRY, **{"ledger": ledger, "entry": which, "seq": number, "result": which, **fields, **columns}
     )
 
 
@@ -75,7 +75,7 @@ def seen(
     mine = {"client": READER, "handle": handle, "flags": Flag.PASS}
     times = {"invoked_ns": at[0], "completed_ns": at[1]}
     first = 1000 * handle
-    told = {"result": len(entries), "expected": BORN, **columns}
+    fields = {"result": len(entries), "expected": BORN, **columns}
     ledgers = opened or tuple(dict.fromkeys(ledger for ledger, _ in entries))
     opens = [
         operation(
@@ -90,7 +90,7 @@ def seen(
         for place, ledger in enumerate(ledgers)
     ]
     reads = [shown(entry, first + 10 + place, **mine, **times) for place, entry in enumerate(entries)]
-    return [operation(Kind.PASS, ledger=-1, seq=first, **mine, **times, **told), *opens, *reads]
+    return [operation(Kind.PASS, ledger=-1, seq=first, **mine, **times, **fields), *opens, *reads]
 
 
 def last(*ends: Entry, at: tuple[int, int], without: tuple[Entry, ...] = ()) -> list[Fact]:

@@ -180,18 +180,18 @@ def _nonsense(tale: Tale, ledger: int) -> None:
 def _servers(dice: random.Random) -> list[dict[str, Any]]:
     found = []
 
-    def told(server: str, boot: int, event: str, at_ns: int, **detail: Any) -> None:
+    def record(server: str, boot: int, event: str, at_ns: int, **detail: Any) -> None:
         times = {"earliest_ns": at_ns, "latest_ns": at_ns, "detail": json.dumps(detail)}
         found.append({"server": server, "boot": boot, "event": event, **times})
 
     for bookie in BOOKIES:
         at_ns = 1
         for boot in range(1, dice.randint(1, 4)):
-            told(f"b{bookie}", boot, "started", at_ns)
+            record(f"b{bookie}", boot, "started", at_ns)
             if dice.random() < 0.7:
-                told(f"b{bookie}", boot, "answering", at_ns + 1)
+                record(f"b{bookie}", boot, "answering", at_ns + 1)
             at_ns += dice.randint(2, 30)
-            told(
+            record(
                 f"b{bookie}",
                 boot,
                 "exit",
@@ -200,5 +200,5 @@ def _servers(dice: random.Random) -> list[dict[str, Any]]:
             )
             at_ns += dice.randint(0, 5)
     if dice.random() < 0.3:
-        told("writer", 1, "exit", dice.randint(1, LAST_NS), signal=9)
+        record("writer", 1, "exit", dice.randint(1, LAST_NS), signal=9)
     return found

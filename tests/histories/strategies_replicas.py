@@ -9,7 +9,17 @@ from checkers.judging.contract import RunFacts
 from evidence.codes import Holding
 from tests.histories.lives import boot, fault
 from tests.histories.repairs import audit, elected, event, marked, unmarked
-from tests.histories.story import Fact, answered, closed, created, deleted, opened, run_facts, told, vanished
+from tests.histories.story import (
+    Fact,
+    answered,
+    closed,
+    created,
+    deleted,
+    lac_read,
+    opened,
+    run_facts,
+    vanished,
+)
 
 BOOKIES = {f"b{number}": number for number in range(1, 5)}
 ENTRIES = range(5)
@@ -67,7 +77,7 @@ def _ledger(dice: random.Random, ledger: int) -> list[Fact]:
             }
             shape["fragments"] = {**shape["fragments"], **moved}
             facts.append(closed(end, number=number + 1, **shape, earliest_ns=late, latest_ns=late + 40))
-    facts += [told(dice.choice((0, 3, 4)), ledger=ledger) for _ in range(dice.choice((0, 1, 2)))]
+    facts += [lac_read(dice.choice((0, 3, 4)), ledger=ledger) for _ in range(dice.choice((0, 1, 2)))]
     facts += [opened(4, ledger=ledger)]
     if dice.random() < 0.08:
         facts.append(dice.choice((deleted(ledger=ledger), vanished(9, ledger=ledger, earliest_ns=900))))

@@ -41,10 +41,10 @@ from tests.histories.story import (
     forced,
     good_ending,
     kept,
+    lac_read,
     opened,
     operation,
     run_facts,
-    told,
 )
 from tests.histories.story_chain import chain_facts, last, put
 from tests.histories.strategies import WHOLE, as_text, blocks, cuts, nonsense, steady
@@ -129,7 +129,7 @@ APART = {
         answered(0, 1, Holding.PRESENT, number=2, size_bytes=5),
         answered(1, 1, Holding.PRESENT, number=3),
     ],
-    "a LAC above acknowledged adds": [acked(0), acked(1), told(5), created(), closed(0)],
+    "a LAC above acknowledged adds": [acked(0), acked(1), lac_read(5), created(), closed(0)],
     "a delete": [acked(0), acked(1), deleted(invoked_ns=5), created(), closed(0, earliest_ns=7, latest_ns=9)],
     "a close and adds that were invoked later": [
         *(created(), closed(-1, 2, latest_ns=100)),
@@ -139,9 +139,9 @@ APART = {
         *(created(), fenced(2, 20)),
         *(took(entry, 2, 22 + entry) for entry in (5, 6, 9)),
     ],
-    "a LAC over entries of which one was never sent": [created(), acked(0), acked(2), told(2)],
+    "a LAC over entries of which one was never sent": [created(), acked(0), acked(2), lac_read(2)],
     "a LAC over adds that too few bookies had acknowledged": [
-        *(created(), told(2, completed_ns=70)),
+        *(created(), lac_read(2, completed_ns=70)),
         *(acked(entry, completed_ns=910) for entry in range(3)),
         *(took(entry, bookie, 900) for entry in range(3) for bookie in (1, 2)),
     ],
@@ -168,7 +168,7 @@ APART = {
         *(answered(1, bookie, Holding.ABSENT, asked_ns=500, answered_ns=600) for bookie in (1, 2, 3)),
     ],
     "losses of entries that only a LAC promised": [
-        *(acked(0), told(4), created(), closed(1), opened(1), kept(0)),
+        *(acked(0), lac_read(4), created(), closed(1), opened(1), kept(0)),
         *(answered(1, bookie, Holding.ABSENT, asked_ns=500, answered_ns=600) for bookie in (1, 2, 3)),
     ],
     "one life that had acknowledged more of a lost span than another": [

@@ -27,10 +27,10 @@ SEEDS = st.integers(0, 2**32)
 
 
 def operation(
-    function: str, asked: Any, told: Any, at: tuple[int, int], outcome: Outcome = OK, process: int = 0
+    function: str, asked: Any, result: Any, at: tuple[int, int], outcome: Outcome = OK, process: int = 0
 ) -> Operation:
     ended = NEVER if outcome is UNKNOWN else at[1]
-    return Operation(process, function, asked, told, at[0], ended, outcome, at[0])
+    return Operation(process, function, asked, result, at[0], ended, outcome, at[0])
 
 
 def add(element: int, at: tuple[int, int], outcome: Outcome = OK) -> Operation:
@@ -42,13 +42,13 @@ def read(*elements: int, at: tuple[int, int]) -> Operation:
 
 
 def send(message: int, offset: int, at: int, outcome: Outcome = OK, process: int = 0) -> Operation:
-    told = [["send", "x", [offset, message]]]
-    return operation("send", [["send", "x", message]], told, (at, at + 1), outcome, process)
+    results = [["send", "x", [offset, message]]]
+    return operation("send", [["send", "x", message]], results, (at, at + 1), outcome, process)
 
 
 def poll(*pairs: tuple[int, int], at: int, process: int = 1) -> Operation:
-    told = [["poll", {"x": [list(pair) for pair in pairs]}]]
-    return operation("poll", [["poll"]], told, (at, at + 1), OK, process)
+    results = [["poll", {"x": [list(pair) for pair in pairs]}]]
+    return operation("poll", [["poll"]], results, (at, at + 1), OK, process)
 
 
 def assign(at: int, process: int = 1, how: str = "assign") -> Operation:
@@ -189,7 +189,7 @@ def test_of_any_log_the_twin_says_the_same(seed: int) -> None:
             history.append(send(at + random.randrange(2), random.randrange(5), at, outcome, process))
         elif choice < 9:
             pairs = [(random.randrange(5), random.randrange(24)) for _ in range(random.randrange(4))]
-            known = [one.told[0][2] for one in history if one.function == "send"]
+            known = [one.returned[0][2] for one in history if one.function == "send"]
             pairs += [tuple(pair) for pair in random.sample(known, min(2, len(known)))]
             history.append(poll(*pairs, at=at, process=process))
         else:
@@ -241,7 +241,7 @@ def test_operations_come_in_the_order_of_their_invocations_without_those_of_the_
     path.write_text(EDN)
     first, second = read_operations(path)
     assert (first.function, first.asked, first.outcome, first.index) == ("add", 5, OK, 0)
-    assert set(second.told) == {5, 6}
+    assert set(second.returned) == {5, 6}
     assert first.completed < second.invoked
 
 

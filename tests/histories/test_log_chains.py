@@ -71,8 +71,8 @@ def judged(parts: list[list[Fact]], run: RunFacts) -> Judgement:
 @given(SEEDS)
 def test_lawful_leaders_and_readers_are_not_condemned(seed: int) -> None:
     chain, history, kept = lawful(Random(seed), ledgers=4, most=12)
-    told = of(history, chain)
-    assert told.verdict is (Verdict.VALID if kept else Verdict.UNKNOWN), told
+    result = of(history, chain)
+    assert result.verdict is (Verdict.VALID if kept else Verdict.UNKNOWN), result
 
 
 @steady(60)
@@ -156,9 +156,9 @@ def test_a_run_without_a_log_is_not_judged_unless_its_plan_asks_for_it() -> None
 def test_a_log_that_was_not_read_whole_at_the_end_is_never_valid(final: list[Fact], note: str) -> None:
     history = facts([put(7, 0, (10, 11)), put(7, 1, (12, 13)), put(8, 0, (60, 61)), final])
     chain = Chain("events", BORN, (7, 8), (5, 50))
-    told = of([*history, *seen((7, 0), (7, 1), at=(20, 25))], chain)
-    assert told.verdict is Verdict.UNKNOWN
-    assert told.notes[0] == note
+    result = of([*history, *seen((7, 0), (7, 1), at=(20, 25))], chain)
+    assert result.verdict is Verdict.UNKNOWN
+    assert result.notes[0] == note
 
 
 def test_evidence_that_is_damaged_or_open_ended_is_never_valid() -> None:
@@ -179,8 +179,8 @@ def test_a_log_is_as_its_last_list_has_it() -> None:
 def test_a_finding_names_clients_entries_and_the_runs_seconds() -> None:
     run = replace(chain_facts(), began_ns=-(10**9))
     late = [put(7, 0, (10, 11)), put(7, 1, (72, 73)), put(8, 0, (60, 61)), last((7, 1), (8, 0), at=(90, 95))]
-    (told,) = judged([facts(late)], run).findings
-    assert list(told.proof) == [
+    (result,) = judged([facts(late)], run).findings
+    assert list(result.proof) == [
         "T1 is writer, operation 701: append events 7:1",
         "T2 is writer, operation 800: append events 8:0",
         "T1 < T2: T2 appended 8:0 to events after T1, the next in the order (ww)",

@@ -70,7 +70,7 @@ def same_cycles(twin: Twin, result: Result) -> None:
     reach = {
         name: reachable(edges, EDGES_OF[each.base] | EXTRA[each.suffix]) for name, each in BY_NAME.items()
     }
-    told: list[tuple[str, frozenset[int]]] = []
+    results: list[tuple[str, frozenset[int]]] = []
     for found in result.found:
         assert found.cycle is not None
         path = [int(result.rows[step.node]) for step in found.cycle.steps]
@@ -82,14 +82,14 @@ def same_cycles(twin: Twin, result: Result) -> None:
         } <= edges
         own = component(reach[found.kind], path[0])
         assert len(own) == found.size
-        told.append((found.kind, own))
+        results.append((found.kind, own))
         lengths = [len(other) for other, _, kind in cycles if kind == found.kind and set(other) <= own]
         assert found.cycle.shortest
         assert len(path) == min(lengths)
-    assert len(told) == len(set(told)) == sum(result.counts.values())
+    assert len(results) == len(set(results)) == sum(result.counts.values())
     for path, chosen, kind in cycles:
         own = component(reach[kind], path[0])
-        assert any(accounts_for(BY_NAME[name], nodes, BY_NAME[kind], own) for name, nodes in told), (
+        assert any(accounts_for(BY_NAME[name], nodes, BY_NAME[kind], own) for name, nodes in results), (
             path,
             chosen,
         )

@@ -46,7 +46,7 @@ def test_a_writer_that_tells_ok_one_answer_too_soon_is_convicted_of_these_adds_a
 
     def hasty(self):
         """As the writer does, with an ack quorum of one less; notes who had answered."""
-        whole, waiting = self.meta, {entry: set(told) for entry, (_, told, _) in self.pending.items()}
+        whole, waiting = self.meta, {entry: set(record) for entry, (_, record, _) in self.pending.items()}
         self.meta = replace(whole, shape=(*whole.shape[:2], whole.shape[2] - 1))
         as_due(self)
         self.meta = whole

@@ -141,10 +141,10 @@ def test_a_record_that_was_doctored_is_read_as_the_twin_reads_it(variant):
         for _ in range(6 if before else 0):
             history, changed, what = doctored(dice, whole, facts)
             last = before
-            for told, how in ((changed, what), (wiped(wipes, changed), "wiped")):
-                found = classes_of(judge([chunk(history)], told, checkers=CHECKERS))
+            for result, how in ((changed, what), (wiped(wipes, changed), "wiped")):
+                found = classes_of(judge([chunk(history)], result, checkers=CHECKERS))
                 for place, loss in found.items():
-                    assert loss == twins.loss_class(history, told, *place), (seed, what, how, place)
+                    assert loss == twins.loss_class(history, result, *place), (seed, what, how, place)
                 turned[how] += found != last
                 last = found
     if variant == "few bookies":

@@ -204,23 +204,23 @@ def closing(history: list[Fact]) -> Plain:
             for row in closes
             if all(row["latest_ns"] < at for at in deletes)
             or any(
-                told["result"] == row["last_entry"] and all(told["completed_ns"] < at for at in deletes)
-                for told in telling_ends(history, ledger)
+                record["result"] == row["last_entry"] and all(record["completed_ns"] < at for at in deletes)
+                for record in telling_ends(history, ledger)
             )
         ]
         if binding:
             lowest = min(row["last_entry"] for row in binding)
             things |= {("closed_below", ledger, entry) for entry in promised if entry > lowest}
-        if len(told_ends(history, ledger)) > 1:
+        if len(reported_ends(history, ledger)) > 1:
             things.add(("two_ends", ledger, 1))
         since = min((row["earliest_ns"] for row in closes), default=NEVER)
-        told_early = any(row["completed_ns"] < since for row in telling_ends(history, ledger))
-        if told_early and complete_chain(history, ledger):
+        reported_early = any(row["completed_ns"] < since for row in telling_ends(history, ledger))
+        if reported_early and complete_chain(history, ledger):
             things.add(("closed_unwritten", ledger, 1))
     return concluded(things, closed_at_all and not never_closed)
 
 
-def told_ends(history: list[Fact], ledger: int) -> set[int]:
+def reported_ends(history: list[Fact], ledger: int) -> set[int]:
     ends = {row["last_entry"] for row in chain(history, ledger) if row["state"] == 3}
     return ends | {row["result"] for row in telling_ends(history, ledger)}
 

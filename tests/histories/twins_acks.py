@@ -48,7 +48,7 @@ def acked_at(history: list[Fact]) -> dict[Added, int]:
     return found
 
 
-def told_by(history: list[Fact], add: Added, by_ns: int) -> set[int]:
+def answered_by(history: list[Fact], add: Added, by_ns: int) -> set[int]:
     """The bookies whose acknowledgement can have reached the writer by then."""
     return {
         row["bookie"]
@@ -76,7 +76,7 @@ def acked_too_soon(history: list[Fact], run: RunFacts) -> set[Added]:
     found = set()
     for add, at_ns in acked_at(history).items():
         quorum = ack_quorum(history, add[0])
-        if quorum is not None and add[2] in seen and len(told_by(history, add, at_ns)) < quorum:
+        if quorum is not None and add[2] in seen and len(answered_by(history, add, at_ns)) < quorum:
             found.add(add)
     return found
 
@@ -92,10 +92,10 @@ def acked_by_replaced(history: list[Fact], run: RunFacts) -> set[Added]:
         versions.sort(key=lambda row: (row["zxid"], row["version"]))
         quorum = ack_quorum(history, ledger)
         recovered = any(row["state"] == 2 and row["earliest_ns"] <= at_ns for row in versions)
-        told = told_by(history, add, at_ns)
+        result = answered_by(history, add, at_ns)
         moved = any(row["fragments"] != versions[0]["fragments"] for row in versions if row["state"] != 0)
         again = len({row["version"] for row in versions}) < len(versions)
-        if quorum is None or recovered or len(told) < quorum or not moved or again or at_ns == NEVER:
+        if quorum is None or recovered or len(result) < quorum or not moved or again or at_ns == NEVER:
             continue
         if not complete_chain(history, ledger):
             continue
@@ -108,7 +108,7 @@ def acked_by_replaced(history: list[Fact], run: RunFacts) -> set[Added]:
         ]
         given = ({run.bookies.get(name) for name in write_set(row, entry)} for row in then)
         if then and all(
-            len(told & bookies) < row["ack_quorum"] for row, bookies in zip(then, given, strict=True)
+            len(result & bookies) < row["ack_quorum"] for row, bookies in zip(then, given, strict=True)
         ):
             found.add(add)
     return found
@@ -123,7 +123,7 @@ def forced_too_soon(history: list[Fact], run: RunFacts) -> list[tuple[int, int]]
     for force in rows(history, "operations"):
         if force["kind"] != Kind.FORCE or force["outcome"] != Outcome.OK or force["entry"] < 0:
             continue
-        told = {
+        results = {
             row["bookie"]
             for row in rows(history, "frames")
             if (row["way"], row["kind"]) == (Direction.ANSWER, Message.FORCE)
@@ -133,7 +133,7 @@ def forced_too_soon(history: list[Fact], run: RunFacts) -> list[tuple[int, int]]
             and force["invoked_ns"] <= row["forwarded_ns"] <= force["completed_ns"]
         }
         quorum = ack_quorum(history, force["ledger"])
-        if quorum is not None and force["client"] in seen and len(told) < quorum:
+        if quorum is not None and force["client"] in seen and len(results) < quorum:
             found.append((force["ledger"], force["entry"]))
     return found
 
@@ -141,7 +141,7 @@ def forced_too_soon(history: list[Fact], run: RunFacts) -> list[tuple[int, int]]
 def acknowledged_by(history: list[Fact], run: RunFacts, place: tuple[int, int], by_ns: int) -> int:
     """How many bookies' acknowledgements of an entry can have reached any client by then."""
     clients = run.clients.values()
-    return len(set().union(*(told_by(history, (*place, client), by_ns) for client in clients)))
+    return len(set().union(*(answered_by(history, (*place, client), by_ns) for client in clients)))
 
 
 def covers_unacked(history: list[Fact], run: RunFacts) -> set[tuple[int, int]]:
@@ -152,12 +152,12 @@ def covers_unacked(history: list[Fact], run: RunFacts) -> set[tuple[int, int]]:
     adds = [row for row in rows(history, "operations") if row["kind"] == Kind.ADD]
     adds = [row for row in adds if row["entry"] >= 0 and row["outcome"] != Outcome.FAIL]
     found = set()
-    for told in filter(tells, rows(history, "operations")):
-        ledger, at_ns = told["ledger"], told["completed_ns"]
+    for record in filter(tells, rows(history, "operations")):
+        ledger, at_ns = record["ledger"], record["completed_ns"]
         versions = [row for row in rows(history, "ledgers") if row["ledger"] == ledger]
         recovered = any(row["state"] == 2 and row["earliest_ns"] <= at_ns for row in versions)
         logged = all(row["client"] in seen for row in adds if row["ledger"] == ledger)
-        own = told["kind"] == Kind.ADD and told["lac"] <= told["entry"]
+        own = record["kind"] == Kind.ADD and record["lac"] <= record["entry"]
         quorum = ack_quorum(history, ledger)
         if (
             own
@@ -168,7 +168,7 @@ def covers_unacked(history: list[Fact], run: RunFacts) -> set[tuple[int, int]]:
             or not complete_chain(history, ledger)
         ):
             continue
-        tried = {row["entry"] for row in adds if row["ledger"] == ledger and row["entry"] <= told["lac"]}
+        tried = {row["entry"] for row in adds if row["ledger"] == ledger and row["entry"] <= record["lac"]}
         late = {e for e in tried if acknowledged_by(history, run, (ledger, e), at_ns) < quorum}
         found |= {(ledger, entry) for entry in late}
     return found

@@ -17,19 +17,19 @@ def of_set(operations: Sequence[Operation]) -> Counter[str]:
     adds = {one.asked: one for one in operations if one.function == "add"}
     reads = [one for one in operations if one.function == "read" and one.outcome is Outcome.OK]
     for element, add in adds.items():
-        times = [read.completed for read in reads if element in read.told]
+        times = [read.completed for read in reads if element in read.returned]
         if add.outcome is Outcome.OK:
             times.append(add.completed)
         if not times:
             continue
         later = [read for read in reads if read.invoked > min(times)]
-        lacking = [read.invoked for read in later if element not in read.told]
-        showing = [read.invoked for read in reads if element in read.told]
+        lacking = [read.invoked for read in later if element not in read.returned]
+        showing = [read.invoked for read in reads if element in read.returned]
         if lacking:
             found["stale" if showing and max(showing) > max(lacking) else "lost"] += 1
     for read in reads:
-        for element in set(read.told):
-            found["duplicated"] += read.told.count(element) > 1
+        for element in set(read.returned):
+            found["duplicated"] += read.returned.count(element) > 1
             found["unexpected"] += element not in adds
             found["failed-read"] += element in adds and adds[element].outcome is Outcome.FAIL
     return +found
@@ -45,16 +45,16 @@ def of_log(operations: Sequence[Operation]) -> Counter[str]:
         if one.function in ("assign", "subscribe"):
             continue
         asked += [(micro[1], micro[2], one.outcome) for micro in one.asked if micro[0] == "send"]
-        for micro in one.told if one.outcome is Outcome.OK else ():
+        for micro in one.returned if one.outcome is Outcome.OK else ():
             if micro[0] == "send":
                 sent.append((micro[1], micro[2][0], micro[2][1], one))
             else:
                 polled += [
                     (key, offset, what, one) for key, pairs in micro[1].items() for offset, what in pairs
                 ]
-    told = sent + polled
-    for key in {one[0] for one in told}:
-        mine = {(offset, what) for k, offset, what, _ in told if k == key}
+    result = sent + polled
+    for key in {one[0] for one in result}:
+        mine = {(offset, what) for k, offset, what, _ in result if k == key}
         found["inconsistent-offsets"] += sum(
             len({what for at, what in mine if at == offset}) > 1 for offset in {at for at, _ in mine}
         )

@@ -23,12 +23,12 @@ Things = Counter[tuple[str, int, int]]
 def seen_closed(history: list[Fact], ledger: int) -> list[tuple[int, int]]:
     """(by when, last entry) of everything that shows the ledger closed."""
     versions = [(v["latest_ns"], v["last_entry"]) for v in chain(history, ledger) if v["state"] == 3]
-    told = [
+    results = [
         (row["completed_ns"], row["result"])
         for row in operations(history, Kind.OPEN)
         if row["ledger"] == ledger and ok(row) and has(row, Flag.RECOVERY)
     ]
-    return [(at_ns, last) for at_ns, last in versions + told if at_ns != NEVER]
+    return [(at_ns, last) for at_ns, last in versions + results if at_ns != NEVER]
 
 
 def fencing(history: list[Fact], run: RunFacts) -> tuple[Things, str]:

@@ -57,24 +57,24 @@ class Twin:
 
     def counts(self) -> Counter[str]:
         """How many reads or transactions show each class that needs no cycle."""
-        told: Counter[str] = Counter()
+        result: Counter[str] = Counter()
         for t, _, key, value in self.reads:
-            told["G1a"] += any(self._failed(key, element) for element in value)
-            told["garbage-read"] += any(not self.writers(key, element) for element in value)
-            told["duplicate-elements"] += len(set(value)) < len(value)
-            told["incompatible-order"] += value != self.longest.get(key, ())[: len(value)]
-            told["G1b"] += bool(value) and self._intermediate(t, key, value[-1])
+            result["G1a"] += any(self._failed(key, element) for element in value)
+            result["garbage-read"] += any(not self.writers(key, element) for element in value)
+            result["duplicate-elements"] += len(set(value)) < len(value)
+            result["incompatible-order"] += value != self.longest.get(key, ())[: len(value)]
+            result["G1b"] += bool(value) and self._intermediate(t, key, value[-1])
         for t, row in enumerate(self.rows):
             if row.outcome is Outcome.OK:
-                told["internal"] += self._internal(t)
-                told["future-read"] += self._future(t)
-        told["dirty-update"] = sum(
+                result["internal"] += self._internal(t)
+                result["future-read"] += self._future(t)
+        result["dirty-update"] = sum(
             self._failed(key, element) and any(self._committed(key, later) for later in order[at + 1 :])
             for key, order in self.order.items()
             for at, element in enumerate(order)
         )
-        told["lost-update"] = sum(number - 1 for number in Counter(self._based_on()).values())
-        return Counter({kind: number for kind, number in told.items() if number})
+        result["lost-update"] = sum(number - 1 for number in Counter(self._based_on()).values())
+        return Counter({kind: number for kind, number in result.items() if number})
 
     def _failed(self, key: Any, element: Any) -> bool:
         found = self.writers(key, element)

@@ -108,8 +108,8 @@ def _deleted(history: list[Any], ledger: int) -> bool:
 
 
 def _lac(history: list[Any], ledger: int) -> int:
-    told = [row for row in rows(history, "operations") if row["ledger"] == ledger and tells(row)]
-    return max((row["lac"] for row in told if not has(row, Flag.FINAL)), default=-1)
+    results = [row for row in rows(history, "operations") if row["ledger"] == ledger and tells(row)]
+    return max((row["lac"] for row in results if not has(row, Flag.FINAL)), default=-1)
 
 
 def _answers(rows: list[Any], ledger: int, entry: int, bookie: int) -> list[Any]:
@@ -174,10 +174,12 @@ def _not_marked(history: list[Any], chain: list[Any], run: Any, by: int) -> bool
     marks = _marks(rows, ledger)
     audits = _audits(rows, by)
     for name in run.bookies:
-        told = [row for row in run.servers if row["server"] == name]
+        results = [row for row in run.servers if row["server"] == name]
         for at, (start, _) in enumerate(audits):
             last = {
-                row["event"]: row["latest_ns"] for row in sorted(told, key=_time) if row["latest_ns"] < start
+                row["event"]: row["latest_ns"]
+                for row in sorted(results, key=_time)
+                if row["latest_ns"] < start
             }
             if last.get("exit", -1) <= last.get("started", -1) or last.get("znode_gone", -1) <= last.get(
                 "znode_created", -1
@@ -224,15 +226,17 @@ def _unmarked_unrepaired(history: list[Any], chain: list[Any], run: Any, by: int
         if (made["event"], gone["event"]) != ("ledger_marked", "ledger_unmarked"):
             continue
         for name in json.loads(made["detail"])["missing"]:
-            told = sorted((row for row in run.servers if row["server"] == name), key=_time)
-            last = {row["event"]: row["latest_ns"] for row in told if row["latest_ns"] <= made["earliest_ns"]}
+            results = sorted((row for row in run.servers if row["server"] == name), key=_time)
+            last = {
+                row["event"]: row["latest_ns"] for row in results if row["latest_ns"] <= made["earliest_ns"]
+            }
             away = last.get("exit", -1) > last.get("started", -1)
             away &= last.get("znode_gone", -1) > last.get("znode_created", -1)
             back = any(
                 row["event"] in ("started", "znode_created")
                 and row["latest_ns"] >= made["earliest_ns"]
                 and row["earliest_ns"] <= gone["latest_ns"]
-                for row in told
+                for row in results
             )
             possible = _possible(chain, gone["earliest_ns"], gone["latest_ns"])
             due = _last_due(history, chain[-1:], ledger)

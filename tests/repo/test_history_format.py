@@ -59,23 +59,23 @@ def test_the_binary_layouts_are_those_of_the_code(page: str) -> None:
 def test_the_columns_are_those_of_the_schemas(page: str) -> None:
     for name, schema in TABLES.items():
         (line,) = [line for line in page.splitlines() if line.startswith(f"| `{name}` | `")]
-        told = re.findall(r"`(\w+)` (\w+)", line.removeprefix(f"| `{name}` | "))
-        assert [column for column, _ in told] == schema.names, name
+        result = re.findall(r"`(\w+)` (\w+)", line.removeprefix(f"| `{name}` | "))
+        assert [column for column, _ in result] == schema.names, name
         kinds = {column: str(schema.field(column).type) for column in schema.names}
-        assert all(kind in (kinds[column], "list") for column, kind in told), name
+        assert all(kind in (kinds[column], "list") for column, kind in result), name
 
 
 def test_the_codes_are_those_of_the_code(page: str) -> None:
     for name in re.findall(r"^\| `([A-Z]\w+)` \|", page, flags=re.M):
         (line,) = [line for line in page.splitlines() if line.startswith(f"| `{name}` |")]
-        told = {(int(number), word) for number, word in re.findall(r"(-?\d+) ([A-Z_]+)", line)}
-        assert told == {(int(code), code.name) for code in getattr(codes, name)}, name
+        results = {(int(number), word) for number, word in re.findall(r"(-?\d+) ([A-Z_]+)", line)}
+        assert results == {(int(code), code.name) for code in getattr(codes, name)}, name
 
 
 def test_the_versions_are_those_of_the_code(page: str) -> None:
-    told = re.findall(r"^\| [a-z ]+ \| .+ \| (\d+) \|$", page, flags=re.M)
+    result = re.findall(r"^\| [a-z ]+ \| .+ \| (\d+) \|$", page, flags=re.M)
     versions = (folder.FORMAT, history.VERSION, wirelog.VERSION, collected.FORMAT)
-    assert [int(version) for version in told] == list(versions)
+    assert [int(version) for version in result] == list(versions)
 
 
 def readers(page: str) -> list[str]:

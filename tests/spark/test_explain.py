@@ -86,7 +86,7 @@ def lines(folder: RunFolder, entry: int | None = None) -> list[str]:
 def test_an_entry_is_told_with_every_answer_and_with_what_ended_the_ledger_below_it(tmp_path: Path) -> None:
     found = lines(story(tmp_path, range(10, 11)), 49)
     assert found[0] == "l7 (ledger 7) entry 49, mode protected"
-    told = [" ".join(line.split()) for line in found]
+    results = [" ".join(line.split()) for line in found]
     for text in (
         "writer -> b1, b2, b3 add (LAC 48)",
         "b3 -> writer add: EOK",
@@ -98,32 +98,34 @@ def test_an_entry_is_told_with_every_answer_and_with_what_ended_the_ledger_below
         "nemesis fault 2 (drop observer-b2)",
         "b1, b2, b3 census 1: absent",
     ):
-        assert text in told, text
-    assert "version 1: CLOSED at 9, below this entry" in " ".join(told)
-    assert not any("writer-b1" in line for line in told), "a fault of another ledger's messages"
-    assert told.index("b3 -> writer add: EOK") < told.index("observer -> b1, b2 fencing read of the LAC")
+        assert text in results, text
+    assert "version 1: CLOSED at 9, below this entry" in " ".join(results)
+    assert not any("writer-b1" in line for line in results), "a fault of another ledger's messages"
+    assert results.index("b3 -> writer add: EOK") < results.index(
+        "observer -> b1, b2 fencing read of the LAC"
+    )
 
 
 def test_a_ledger_is_told_in_short_and_its_recovery_in_full(tmp_path: Path) -> None:
-    told = [" ".join(line.split()) for line in lines(story(tmp_path, range(10, 13)))]
-    assert "writer 200 adds ok, entries 0..199" in told
-    assert f"b2 -> observer recovery read of entry 12: ENOENTRY, dropped by {DROP}" in told
-    assert "b2 -> observer recovery read of entry 11: ENOENTRY" in told
-    assert "writer -> b3 add 200 sent; b3: 200 EOK" in told
-    assert f"observer -> b2 recovery read 3 sent; b2: 3 ENOENTRY (1 dropped by {DROP})" in told
-    assert len(told) < 60
+    results = [" ".join(line.split()) for line in lines(story(tmp_path, range(10, 13)))]
+    assert "writer 200 adds ok, entries 0..199" in results
+    assert f"b2 -> observer recovery read of entry 12: ENOENTRY, dropped by {DROP}" in results
+    assert "b2 -> observer recovery read of entry 11: ENOENTRY" in results
+    assert "writer -> b3 add 200 sent; b3: 200 EOK" in results
+    assert f"observer -> b2 recovery read 3 sent; b2: 3 ENOENTRY (1 dropped by {DROP})" in results
+    assert len(results) < 60
 
 
 def test_a_long_recovery_is_told_by_stretches_that_went_alike(tmp_path: Path) -> None:
-    told = [" ".join(line.split()) for line in lines(story(tmp_path, range(10, 150)))]
+    results = [" ".join(line.split()) for line in lines(story(tmp_path, range(10, 150)))]
     assert any(
-        line.startswith("observer -> b1 recovery read of entries 10..149 (140 frames") for line in told
+        line.startswith("observer -> b1 recovery read of entries 10..149 (140 frames") for line in results
     )
     assert any(
-        line.startswith("b2 -> observer recovery read of entries 10..148: ENOENTRY (") for line in told
+        line.startswith("b2 -> observer recovery read of entries 10..148: ENOENTRY (") for line in results
     )
-    assert f"b2 -> observer recovery read of entry 149: ENOENTRY, dropped by {DROP}" in told
-    assert len(told) < 60
+    assert f"b2 -> observer recovery read of entry 149: ENOENTRY, dropped by {DROP}" in results
+    assert len(results) < 60
 
 
 def test_a_run_without_a_log_says_so(tmp_path: Path) -> None:

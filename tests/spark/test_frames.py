@@ -72,10 +72,10 @@ def test_every_frame_is_a_row(session: Session, tmp_path: Path) -> None:
     add |= {"protocol": 3, "kind": 1, "flags": 0, "txn": 1, "rule": 0}
     asked = {"seq": 7, "way": 0, "status": -1, "delivered": -1, "lac": 0, "size_bytes": 1100}
     asked |= {"asked_ns": NEVER, "received_ns": 1_000_006_000, "forwarded_ns": 1_000_006_300}
-    told = {"seq": 10, "way": 1, "status": 0, "delivered": 0, "lac": -1, "size_bytes": 40}
-    told |= {"asked_ns": 1_000_006_000, "received_ns": 1_000_009_000, "forwarded_ns": 1_000_009_300}
+    fields = {"seq": 10, "way": 1, "status": 0, "delivered": 0, "lac": -1, "size_bytes": 40}
+    fields |= {"asked_ns": 1_000_006_000, "received_ns": 1_000_009_000, "forwarded_ns": 1_000_009_300}
     rows = table(folder).to_pylist()
-    assert (rows[6], rows[9]) == (add | asked, add | told)
+    assert (rows[6], rows[9]) == (add | asked, add | fields)
     assert judge(session, folder).verdict is Verdict.VALID
     assert run_facts(folder, collection).wire
 

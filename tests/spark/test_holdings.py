@@ -34,7 +34,7 @@ def folder(tmp_path):
     return with_disks(Story({7: 50}), tmp_path / "one")
 
 
-def told(folder):
+def disk_events(folder):
     rows = read_table(folder.tables, "servers").to_pylist()
     return {
         (row["server"], row["event"]): (row["earliest_ns"], row["latest_ns"], json.loads(row["detail"]))
@@ -53,7 +53,7 @@ def test_copies_become_rows_and_events_and_the_same_bytes_elsewhere(session, fol
     collection = collect(session, folder)
     assert collection.rows["holdings"] == 2 and not collection.damage
     assert sorted(rows(folder)) == [(7, 0, 39, 1, 1, 1), (7, 40, 41, 1, 1, 2)]
-    events = told(folder)
+    events = disk_events(folder)
     assert set(events) == {("b1", "disk_read"), ("b2", "disk_unreadable")}
     began, done, detail = events["b1", "disk_read"]
     assert (began, done, detail["index_entries"], detail["journal_entries"]) == (50, 60, 40, 2)
@@ -78,7 +78,7 @@ def test_a_copy_that_was_changed_tells_nothing_and_leaves_the_rest_as_it_is(sess
     collect(session, folder)
     (damage,) = read_collection(folder).damage
     assert damage == "holdings: a.txn: it is not what it was when the evidence was closed"
-    assert told(folder)["b1", "disk_unreadable"][2] == {"why": damage}
+    assert disk_events(folder)["b1", "disk_unreadable"][2] == {"why": damage}
     assert rows(folder) == []
     verdict = judge(session, folder)
     assert not [note for note in verdict.judgements["evidence"].notes if "holdings" in note]

@@ -108,12 +108,12 @@ NONE = Trend(
 )
 
 
-def told(*history: tuple[str, dict[str, int]]) -> Trend:
+def trend(*history: tuple[str, dict[str, int]]) -> Trend:
     """The figures of a story's adds; the run began at 0."""
     adds = _Adds(0)
     for fact in history:
         adds.count(chunk([fact]).operations)
-    return adds.told(NONE)
+    return adds.added_to(NONE)
 
 
 def between(entry: int, first_s: float, last_s: float) -> tuple[str, dict[str, int]]:
@@ -122,7 +122,7 @@ def between(entry: int, first_s: float, last_s: float) -> tuple[str, dict[str, i
 
 def test_a_second_in_which_nothing_was_acknowledged_while_somebody_waited_is_not_available() -> None:
     """Waited from 0 to 3.5 s and in 9 to 9.9 s; served in seconds 0, 3 and 9."""
-    found = told(between(0, 0.1, 0.2), between(1, 0.3, 3.5), between(2, 9.0, 9.9))
+    found = trend(between(0, 0.1, 0.2), between(1, 0.3, 3.5), between(2, 9.0, 9.9))
     assert (found.acked, found.waiting_s, found.served_s, found.stall_s) == (3, 5, 3, 2)
     assert found.p99_ms == pytest.approx(3200, rel=0.03)
     assert found.p50_ms == pytest.approx(900, rel=0.03)
@@ -131,11 +131,11 @@ def test_a_second_in_which_nothing_was_acknowledged_while_somebody_waited_is_not
 def test_an_add_that_never_ended_counts_where_it_began_and_one_never_sent_not_at_all() -> None:
     pending = unsure(1, outcome=Outcome.PENDING, invoked_ns=5 * SECOND, completed_ns=NEVER)
     never = unsure(2, outcome=Outcome.FAIL, invoked_ns=7 * SECOND, completed_ns=7 * SECOND)
-    found = told(between(0, 0.1, 0.2), pending, never, operation(Kind.CLOSE, invoked_ns=99 * SECOND))
+    found = trend(between(0, 0.1, 0.2), pending, never, operation(Kind.CLOSE, invoked_ns=99 * SECOND))
     assert (found.waiting_s, found.served_s, found.stall_s) == (2, 1, 1)
 
 
 def test_nothing_added_says_nothing_of_speed() -> None:
-    assert told() == NONE
+    assert trend() == NONE
     assert (NONE.acked, NONE.waiting_s, NONE.served_s, NONE.stall_s) == (0, 0, 0, 0)
     assert (NONE.p50_ms, NONE.p99_ms) == (-1.0, -1.0)

@@ -11,7 +11,7 @@ from tests.histories.lawful import Lawful, lawful
 from tests.histories.mutations.edits import Row, acknowledgements, is_answer, replaced, spans, without
 from tests.histories.mutations.registry import Sign, operator, span
 from tests.histories.rows import write_set
-from tests.histories.story import WRITER, Fact, told
+from tests.histories.story import WRITER, Fact, lac_read
 from tests.histories.twins_acks import acked_by_replaced, covers_unacked
 
 OURS = ("lac",)
@@ -150,7 +150,7 @@ def reader_receives_lac_at_any_time(case, dice):
     """A reader receives the LAC of an acknowledged add, at any time before or after."""
     frames = case.rows("frames")
     lac, at_ns = dice.randint(0, case.acked - 1), dice.randint(1, max(row["received_ns"] for row in frames))
-    history = [*case.history, told(lac, seq=70, handle=70, invoked_ns=at_ns, completed_ns=at_ns)]
+    history = [*case.history, lac_read(lac, seq=70, handle=70, invoked_ns=at_ns, completed_ns=at_ns)]
     recovered = any(row["state"] == 2 and row["earliest_ns"] <= at_ns for row in case.rows("ledgers"))
     by_then = [
         sum(row["forwarded_ns"] <= at_ns for row in acknowledgements(case.history, entry))

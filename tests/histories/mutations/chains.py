@@ -36,7 +36,7 @@ class Case:
             if row["kind"] == Kind.ADD and (row["ledger"], row["entry"]) == entry
         )
 
-    def told(self, entry: Entry, **columns: int) -> list[Fact]:
+    def with_add(self, entry: Entry, **columns: int) -> list[Fact]:
         """The same history with other columns in an add."""
         at = self.add(entry)
         table, row = self.history[at]
@@ -67,7 +67,7 @@ def last_append_of_a_log_removed(case, dice):
     """The last entry of a log is not there at the end."""
     entry = case.entries[-1]
     acked = dice.random() < 0.7
-    history = case.history if acked else case.told(entry, outcome=Outcome.UNKNOWN, completed_ns=NEVER)
+    history = case.history if acked else case.with_add(entry, outcome=Outcome.UNKNOWN, completed_ns=NEVER)
     gone = [
         fact
         for fact in history
@@ -90,7 +90,7 @@ def append_to_a_replaced_ledger(case, dice):
     new_ns = case.history[case.add((case.chain.ledgers[before], 0))][1]["completed_ns"]
     late = dice.random() < 0.7
     times = {"invoked_ns": new_ns + 1 if late else new_ns, "completed_ns": new_ns + 2}
-    return case.told(old, **times), ours("G0-realtime") if late else set()
+    return case.with_add(old, **times), ours("G0-realtime") if late else set()
 
 
 @operator("it ended before the append began", of=filled, only=("log",))
@@ -111,7 +111,7 @@ def append_below_others_fails(case, dice):
     failed = dice.random() < 0.7
     outcome = Outcome.FAIL if failed else Outcome.UNKNOWN
     must = ours("G1a", "dirty-update") if failed else set()
-    return case.told(entry, outcome=outcome, completed_ns=NEVER if not failed else _of(case, entry)), must
+    return case.with_add(entry, outcome=outcome, completed_ns=NEVER if not failed else _of(case, entry)), must
 
 
 def _of(case: Case, entry: Entry) -> int:

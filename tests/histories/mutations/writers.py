@@ -4,7 +4,7 @@ from evidence.codes import NEVER, Kind, Outcome
 from tests.histories.lawful import lawful
 from tests.histories.mutations.edits import Row, acknowledgements, denied_by_all, lost_of, replaced
 from tests.histories.mutations.registry import UNKNOWN, Sign, operator, span
-from tests.histories.story import OBSERVER, refused, told
+from tests.histories.story import OBSERVER, lac_read, refused
 
 LATER = 1_000_000  # after all that a lawful history tells
 
@@ -95,7 +95,7 @@ def unacked(case, lac):
 def lac_beyond_end(case, dice):
     """A LAC is forged: a reader received a LAC beyond the end before the close."""
     lac = case.end + dice.randint(1, 3)
-    forged = told(lac, seq=70, handle=70, invoked_ns=1, completed_ns=2)
+    forged = lac_read(lac, seq=70, handle=70, invoked_ns=1, completed_ns=2)
     return [*case.history, forged], unacked(case, lac) | promised_too_much(case, lac, 2)
 
 
@@ -103,7 +103,9 @@ def lac_beyond_end(case, dice):
 def lac_forged_after_close(case, dice):
     """A LAC is forged: a client that asks after the close receives a LAC beyond the end."""
     dated = any(row["state"] == 3 and row["latest_ns"] < LATER for row in case.rows("ledgers"))
-    forged = told(case.end + 1, seq=70, handle=70, client=OBSERVER, invoked_ns=LATER, completed_ns=LATER + 1)
+    forged = lac_read(
+        case.end + 1, seq=70, handle=70, client=OBSERVER, invoked_ns=LATER, completed_ns=LATER + 1
+    )
     lac = case.end + 1
     broken = promised_too_much(case, lac) | (span("lac/beyond_close", lac, lac) if dated else set())
     if lac < case.tried and len(acknowledgements(case.history, lac)) < 2 and unrecovered(case):
@@ -117,6 +119,6 @@ def lac_covers_add_never_sent(case, dice):
     entry = dice.choice([case.tried, case.tried + 1])
     covers = dice.random() < 0.5
     lac = entry if covers else 0
-    forged = told(lac, seq=70, handle=70, invoked_ns=1, completed_ns=2)
+    forged = lac_read(lac, seq=70, handle=70, invoked_ns=1, completed_ns=2)
     history = [*case.history, refused(entry, seq=71, handle=71), forged]
     return history, unacked(case, lac) | (promised_too_much(case, lac, 2) if covers else set())

@@ -43,10 +43,10 @@ def mutation(mutants: int, names: tuple[str, ...], seeds: tuple[int, ...]) -> No
 @click.option("--first-seed", type=click.IntRange(0), default=0, show_default=True)
 def valid(histories: int, first_seed: int) -> None:
     """Judge generated and simulated valid histories; none may have an anomaly."""
-    told = list(validity.clean(histories, first_seed=first_seed))
-    for line in validity.lines(told):
+    results = list(validity.clean(histories, first_seed=first_seed))
+    for line in validity.lines(results):
         click.echo(line)
-    raise SystemExit(FAILED if any(one.flagged for one in told) else 0)
+    raise SystemExit(FAILED if any(one.flagged for one in results) else 0)
 
 
 if __name__ == "__main__":

@@ -106,15 +106,15 @@ def lines(tried: list[Tally]) -> Iterator[str]:
         for seed, mutant in tally.wrong:
             fate = "survived" if mutant.illegal else "was flagged"
             yield (
-                f"{fate}: --operator {tally.operator.name} --seed {seed}: found {told(mutant.found)} "
-                f"({mutant.verdict}), had to be {told(mutant.must)} ({mutant.ends})"
+                f"{fate}: --operator {tally.operator.name} --seed {seed}: found {joined(mutant.found)} "
+                f"({mutant.verdict}), had to be {joined(mutant.must)} ({mutant.ends})"
             )
         if tally.idle:
             yield f"idle: {tally.operator.name} made no illegal mutant ({tally.operator.illegal})"
     yield from score(tried)
 
 
-def told(found: Iterable[Sign | str]) -> str:
+def joined(found: Iterable[Sign | str]) -> str:
     return ", ".join(map(str, found)) or "nothing"
 
 

@@ -110,25 +110,25 @@ class Clean:
 def clean(number: int, *, first_seed: int = 0) -> Iterator[Clean]:
     """Judge a number of valid histories of all sources."""
     for source, (one, share) in SOURCES.items():
-        told = Clean(source)
+        result = Clean(source)
         for seed in range(first_seed, first_seed + max(1, round(number * share))):
-            told.add(seed, one(seed))
-        yield told
+            result.add(seed, one(seed))
+        yield result
 
 
-def lines(told: list[Clean]) -> Iterator[str]:
+def lines(results: list[Clean]) -> Iterator[str]:
     """The table, then each false anomaly with its seed, then the sum."""
     yield "| source | histories | rows | flagged | verdict valid | verdict unknown |"
     yield "|---|---:|---:|---:|---:|---:|"
-    for one in told:
+    for one in results:
         unknown = one.histories - one.valid - len(one.flagged)
         yield (
             f"| {one.source} | {one.histories:,} | {one.rows:,} | {len(one.flagged)} | "
             f"{one.valid:,} | {unknown:,} |"
         )
     yield ""
-    for one in told:
+    for one in results:
         for seed, found in one.flagged:
             yield f"flagged: {one.source}, seed {seed}: {', '.join(sorted(found))}"
-    flagged, histories = sum(len(one.flagged) for one in told), sum(one.histories for one in told)
+    flagged, histories = sum(len(one.flagged) for one in results), sum(one.histories for one in results)
     yield f"{flagged:,} of {histories:,} valid histories were flagged"

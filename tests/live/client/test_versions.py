@@ -35,8 +35,8 @@ def test_ledgers_are_written_recovered_read_and_counted(
         ask(writer, "force", handle="MAC")
         assert ask(writer, "read", handle="MAC", first=0, last=ENTRIES - 1, batch=7)["entries"] == ENTRIES
         ask(writer, "close", handle="CRC32C")
-        told = ask(other, "open", handle="r", ledger=ledgers[1], recovery=True)
-        assert (told["closed"], told["last_entry"]) == (True, ENTRIES - 1)
+        result = ask(other, "open", handle="r", ledger=ledgers[1], recovery=True)
+        assert (result["closed"], result["last_entry"]) == (True, ENTRIES - 1)
         broken = writer.call("append", timeout_s=60, handle="CRC32", entries=5)
         assert (broken["error"], broken["outcome"], broken["acked"]) == ("LedgerFenced", "unknown", 0)
         # What is invoked after the first refusal came back has failed for certain: the handle is closed.

@@ -54,13 +54,13 @@ def denied(folder: RunFolder, census_pass: int, entries: int) -> int:
     path = folder.operations / "observer-001-000001.hist"
     content = bytearray(path.read_bytes())
     slots = np.frombuffer(content, SLOT, offset=SLOT_BYTES)
-    asked, told = slots["invoked"], slots["completed"]
+    asked, result = slots["invoked"], slots["completed"]
     chosen = (asked["kind"] == Kind.CENSUS) & (asked["last"] == census_pass) & (asked["entry"] < entries)
-    answers = told[chosen]
+    answers = result[chosen]
     for name, value in (("error", ErrorCode.NO_SUCH_ENTRY), ("outcome", Outcome.OK), ("proof", Proof.NONE)):
         answers[name] = value
     answers["crc"] = crc32(answers.view(np.uint8).reshape(len(answers), HALF_BYTES)[:, :CRC_AT])
-    told[chosen] = answers
+    result[chosen] = answers
     path.write_bytes(content)
     return len(answers)
 

@@ -33,13 +33,13 @@ def test_the_cluster_stays_up_until_somebody_has_looked_inside(
     run = fencepost(*arguments, stdin=theirs)
     try:
         run.wait_for("Enter ends the pause")
-        told = run.log()
-        assert "PAUSED: 50 of 50 acknowledged entries lost" in told
-        places = re.findall(r"(b\d) +running, boot \d, ([\d.]+):(\d+)", told)
+        result = run.log()
+        assert "PAUSED: 50 of 50 acknowledged entries lost" in result
+        places = re.findall(r"(b\d) +running, boot \d, ([\d.]+):(\d+)", result)
         assert [name for name, _, _ in places] == ["b1", "b2", "b3"]
         for _, host, port in places:
             socket.create_connection((host, int(port)), timeout=60).close()
-        shell = re.search(r"\S*java -cp .* ledgermetadata -ledgerid \d+", told)
+        shell = re.search(r"\S*java -cp .* ledgermetadata -ledgerid \d+", result)
         assert shell is not None
         metadata = subprocess.run(
             shell[0], shell=True, capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path

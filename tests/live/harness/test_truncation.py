@@ -41,8 +41,8 @@ def _the_same_verdict_again(fencepost: Start, run: Fencepost) -> None:
 def _explained(fencepost: Start, run: Fencepost) -> None:
     code, text = fencepost("explain", str(next(run.results.rglob("unprotected"))), "main:49").finish()
     assert code == 0, text
-    for told in ("add: ok", "CLOSED at -1, below this entry", "kill b1", "census 2: absent"):
-        assert told in text
+    for result in ("add: ok", "CLOSED at -1, below this entry", "kill b1", "census 2: absent"):
+        assert result in text
 
 
 def _given_to_others(fencepost: Start, run: Fencepost) -> None:

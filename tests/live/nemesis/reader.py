@@ -127,18 +127,18 @@ class Reader:
 
     def unanswered(self, entry: int) -> bool:
         self.send(entry)
-        return self.untold(entry)
+        return self.no_answer(entry)
 
     def status(self, entry: int) -> int | None:
         """The status of the answer to a read, None when none comes."""
         self.send(entry)
         return self._take(entry, PATIENCE_S)
 
-    def told(self, entry: int) -> bool:
+    def has_answer(self, entry: int) -> bool:
         """Whether an answer comes that was not taken yet."""
         return self._take(entry, PATIENCE_S) is not None
 
-    def untold(self, entry: int) -> bool:
+    def no_answer(self, entry: int) -> bool:
         """Whether no answer comes that was not taken yet."""
         return self._take(entry, QUIET_S) is None
 

@@ -47,7 +47,7 @@ def to(how: str, snapshot: str) -> dict[str, str]:
     return {"to": snapshot} if how == "roll_back" else {}
 
 
-def told(lone: Lone, ledger: int) -> dict[str, int]:
+def answers_after_boot(lone: Lone, ledger: int) -> dict[str, int]:
     """The answers of its next boot, or how the boot ended when it does not answer."""
     lone.boots(expect="any", wait=False)
     outcome = lone.settled()
@@ -63,7 +63,7 @@ def test_a_damaged_entry_log_is_an_error_and_no_denial(
     """Also of entries before the cut: each answer carries the LAC, which the last entry tells."""
     ledger = lone.written_after(snapshot, end="stop")
     assert lone.corrupt("entry_log", how, **params, **to(how, snapshot))["changed"]
-    assert told(lone, ledger) == {"error -1": ENTRIES}
+    assert answers_after_boot(lone, ledger) == {"error -1": ENTRIES}
     lone.active.heal()
     assert [line["phase"] for line in lone.lines if line["kind"] == "corrupt"] == WHOLE
 
@@ -77,14 +77,14 @@ def test_a_damaged_index_is_not_noticed_and_what_it_had_is_denied(
     """RocksDB's own log holds all of it; it is read up to the first damage, and the rest is dropped."""
     ledger = lone.written_after(snapshot, end="stop")
     assert lone.corrupt("index", how, **params, **to(how, snapshot))["changed"]
-    answers = told(lone, ledger)
+    answers = answers_after_boot(lone, ledger)
     assert answers.keys() <= {"no ledger", "no entry"} and sum(answers.values()) == ENTRIES
 
 
 def test_a_journal_is_replayed_up_to_where_it_was_cut(lone: Lone, snapshot: str) -> None:
     ledger = lone.written_after(snapshot, end="kill")
     done = lone.corrupt("journal", "truncate", cut_share=0.5)
-    answers = told(lone, ledger)
+    answers = answers_after_boot(lone, ledger)
     assert answers.keys() == {"present", "no entry"} and sum(answers.values()) == ENTRIES
     assert done["cut_bytes"] < done["written_bytes"]
 
@@ -92,11 +92,11 @@ def test_a_journal_is_replayed_up_to_where_it_was_cut(lone: Lone, snapshot: str)
 def test_a_journal_that_was_rolled_back_has_nothing_to_replay(lone: Lone, snapshot: str) -> None:
     ledger = lone.written_after(snapshot, end="kill")
     assert lone.corrupt("journal", "roll_back", to=snapshot)["brought_back"] == 1
-    assert told(lone, ledger) == {"no ledger": ENTRIES}
+    assert answers_after_boot(lone, ledger) == {"no ledger": ENTRIES}
 
 
 def test_a_journal_with_other_bits_is_refused_or_replayed_wrongly(lone: Lone, snapshot: str) -> None:
     """Its records have no checksum: a wrong length ends the boot, a wrong entry is replayed."""
     ledger = lone.written_after(snapshot, end="kill")
     assert lone.corrupt("journal", "flip", bits=BITS)["bits"] == BITS
-    assert told(lone, ledger) != KEPT
+    assert answers_after_boot(lone, ledger) != KEPT

@@ -49,7 +49,7 @@ def test_a_delayed_answer_comes_late_and_others_do_not_wait_for_it(wire: Reader,
     inject(active, "delay", **TO_B1, way="answers", kinds=("read",), entries=(2, 2), delay_ms=600_000)
     wire.send(2)
     assert wire.read(3)
-    assert wire.untold(2)
+    assert wire.no_answer(2)
 
 
 def test_a_forged_answer_has_the_status_that_was_asked_for(wire: Reader, active: Active) -> None:
@@ -111,7 +111,7 @@ def test_a_held_link_says_so_and_lets_go_what_it_held(links: Links, wire: Reader
     assert wire.arrived == ([1, 2] if way is Way.ANSWERS else [1])
     links.heal(*PAIR)
     assert links.state(*PAIR) == CLEAR
-    assert wire.told(2)
+    assert wire.has_answer(2)
     assert wire.read(3)
 
 
@@ -127,8 +127,8 @@ def test_the_log_has_every_message_and_what_became_of_it(proxy: Proxy, connect: 
     wire = links.wire()
     assert wire is not None
     assert (wire["log"]["records"], wire["log"]["run_id"], wire["log"]["lost"]) == (5, "99", 0)
-    told = wire["links"]["writer-b1"]
-    assert (told["requests"], told["answers"], "rules" in told) == (3, 2, False)
+    result = wire["links"]["writer-b1"]
+    assert (result["requests"], result["answers"], "rules" in result) == (3, 2, False)
     assert len(wire["links"]) == sum(links.filters(*pair) for pair in links.pairs())
     reader.close()
     bookie.close()

@@ -83,7 +83,7 @@ def test_a_missing_cookie_is_refused_until_it_is_removed_everywhere(lone: Lone) 
         lone.wipe(what=what, cookie="remove")
         refusal = lone.boots(expect="refuses")
         assert refusal is not None and refusal.ended.code == 2
-        assert any("InvalidCookieException" in line for line in refusal.told), refusal.told
+        assert any("InvalidCookieException" in line for line in refusal.log_lines), refusal.log_lines
     lone.wipe(what="all", cookie="remove_everywhere")
     assert lone.boots() is None
     assert lone.holds(ledger) == NO_LEDGER
@@ -107,8 +107,8 @@ def test_a_refusal_is_seen_by_a_condition_and_by_the_log(lone: Lone) -> None:
     lone.wipe(what="journal")
     assert not refused(stage, Refused(target="b1"))[0]
     assert lone.boots(expect="any", wait=False) is None
-    told = wait_until(lambda: refused(stage, Refused(target="b1")), 60, "b1 to refuse")
-    assert "refused with exit code 2" in told
+    result = wait_until(lambda: refused(stage, Refused(target="b1")), 60, "b1 to refuse")
+    assert "refused with exit code 2" in result
     assert said(stage, Said(target="b1", event="cookie_refused"))[0]
     assert not said(stage, Said(target="b1", event="cookie_stamped"))[0]
 

@@ -22,9 +22,9 @@ def test_what_all_holders_lost_at_once_is_explained_and_a_truncation_is_not_excu
     assert losses(verdict) == [("explained", 0, 39)]
     folder = next(run.results.glob("bp46/lost-together/*/unprotected"))
     events = [json.loads(line) for line in (folder / "raw/servers/events.jsonl").read_text().splitlines()]
-    told = {(one["server"], one["boot"]): one["conf"] for one in events if one["event"] == "configured"}
-    assert set(told) == {(bookie, boot) for bookie in ("b1", "b2", "b3") for boot in (1, 2)}
-    assert all(conf == {"journalWriteData": "false", "journalSyncData": "true"} for conf in told.values())
+    results = {(one["server"], one["boot"]): one["conf"] for one in events if one["event"] == "configured"}
+    assert set(results) == {(bookie, boot) for bookie in ("b1", "b2", "b3") for boot in (1, 2)}
+    assert all(conf == {"journalWriteData": "false", "journalSyncData": "true"} for conf in results.values())
 
 
 def test_what_was_journaled_comes_back_and_what_was_not_is_explained(fencepost: Start) -> None:
@@ -33,13 +33,13 @@ def test_what_was_journaled_comes_back_and_what_was_not_is_explained(fencepost: 
     run.assert_nothing_left()
     assert losses(verdict) == [("explained", 0, 29)]
     folder = next(run.results.glob("bp46/migration/*/protected"))
-    for subject, told in (
+    for subject, row in (
         ("before:29", "its disk held it (journal)"),
         ("during:29", "its disk held it (index)"),
         ("control:29", "its disk did not hold it"),
     ):
         code, story = fencepost("explain", str(folder), subject).finish()
-        assert code == 0 and told in story, story
+        assert code == 0 and row in story, story
 
 
 def losses(verdict: dict[str, Any]) -> list[tuple[str, int, int]]:

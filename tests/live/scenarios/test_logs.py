@@ -27,8 +27,8 @@ def test_a_leader_that_was_not_fenced_is_seen_in_the_log_alone(
     for form in ("edn", "trace"):
         arguments = [str(run.folder.parent), f"--{form}", "--out", str(tmp_path / f"run.{form}")]
         assert CliRunner().invoke(export, arguments, standalone_mode=False).exit_code == 0
-    told = {one.kind for one in judge_log(read_jepsen(tmp_path / "run.edn")).findings}
-    assert told == {one["kind"] for one in found["log"]}
+    results = {one.kind for one in judge_log(read_jepsen(tmp_path / "run.edn")).findings}
+    assert results == {one["kind"] for one in found["log"]}
     events = json.loads((tmp_path / "run.trace").read_text())["traceEvents"]
     named = {event["args"]["name"] for event in events if event["ph"] == "M"}
     assert {"client old", "client new", "client reader", "server b1", "faults"} <= named

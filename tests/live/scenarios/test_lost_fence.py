@@ -45,7 +45,7 @@ def _names_the_add_the_close_and_the_answers(verdict: dict[str, Any]) -> None:
     (finding,) = verdict["judgements"]["fencing"]["findings"]
     assert (finding["kind"], finding["first_entry"], finding["last_entry"]) == ("added_after_close", 0, 0)
     proof = "\n".join(finding["proof"])
-    for told in (
+    for row in (
         "CLOSED at -1",
         "writer invoked the add of entry 0",
         "b2 boot 1 answered ENOENTRY to the fencing read of the LAC by recoverer",
@@ -54,7 +54,7 @@ def _names_the_add_the_close_and_the_answers(verdict: dict[str, Any]) -> None:
         "b3 answered no fencing read of this ledger",
         "b3 boot 1 acknowledged entry 0",
     ):
-        assert told in proof, proof
+        assert row in proof, proof
     assert "b1 boot 1 acknowledged" not in proof
 
 

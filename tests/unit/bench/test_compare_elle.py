@@ -37,7 +37,7 @@ def elle(valid: Any, *classes: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("said", "code", "told"),
+    ("said", "code", "text"),
     [
         (elle(False, "G-single-item-realtime"), 0, "same"),
         (elle(False, "G2-item-realtime"), 3, "classes differ"),
@@ -45,12 +45,12 @@ def elle(valid: Any, *classes: str) -> str:
         (elle("unknown"), 4, "verdicts differ"),
     ],
 )
-def test_the_code_says_what_differs(tmp_path: Path, said: str, code: int, told: str) -> None:
+def test_the_code_says_what_differs(tmp_path: Path, said: str, code: int, text: str) -> None:
     done = compared(tmp_path, said)
     assert done.return_value == code
     row = done.output.splitlines()[-1]
     assert row.startswith("| stale.edn | anomaly: G-single-realtime | ")
-    assert f"| {told} |" in row
+    assert f"| {text} |" in row
     asked = (tmp_path / "asked").read_text()
     assert "--model list-append --output json --consistency-models strict-serializable" in asked
 

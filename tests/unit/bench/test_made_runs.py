@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.raw.folder import expected, make, told
+from bench.raw.folder import expected, found_of, make
 from bench.raw.shape import Shape, huge, many
 from bench.raw.slots import observer_slots, writer_slots
 from evidence.findings import RunVerdict, Verdict
@@ -32,7 +32,7 @@ def judged(path: Path, shape: Shape) -> RunVerdict:
 )
 def test_what_was_planted_is_found_and_nothing_else(tmp_path: Path, shape: Shape) -> None:
     verdict = judged(tmp_path, shape)
-    found = {told(finding) for one in verdict.judgements.values() for finding in one.findings}
+    found = {found_of(finding) for one in verdict.judgements.values() for finding in one.findings}
     assert found == expected(shape)
     assert len(expected(shape)) >= 3
 

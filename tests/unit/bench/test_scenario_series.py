@@ -193,8 +193,8 @@ def carried(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
             ending, folder = ending_of[unit.key]
             folder.mkdir()
             if isinstance(ending, FencepostError):
-                told = {"why": str(ending), "error": type(ending).__name__}
-                return outcome_of(unit, Status.ERROR, folder=folder.name, **told)
+                columns = {"why": str(ending), "error": type(ending).__name__}
+                return outcome_of(unit, Status.ERROR, folder=folder.name, **columns)
             came = Status.AS_EXPECTED if ending else Status.ANOMALY
             return outcome_of(unit, came, folder=folder.name, took_s=10.0)
 
@@ -292,8 +292,8 @@ def test_rows_come_back_and_a_part_of_the_series_leaves_the_others(root: Path, t
 def test_a_row_grows_by_runs_that_it_does_not_count_yet(root: Path, tmp_path: Path) -> None:
     units = journal_crashes(root)
     shown = (Shown("defect fencing on main", "sometimes", 1, 1),)
-    told = {"shown": shown}, {"as_stated": 0, "why": "late"}, {"shown": shown}
-    runs = [(unit, stated(unit, **more)) for unit, more in zip(units, told, strict=True)]
+    results = {"shown": shown}, {"as_stated": 0, "why": "late"}, {"shown": shown}
+    runs = [(unit, stated(unit, **more)) for unit, more in zip(units, results, strict=True)]
     (all_at_once,) = rows_of(runs)
     (in_parts,) = merged(rows_of(runs[:1]), rows_of(runs[1:]))
     assert in_parts == all_at_once

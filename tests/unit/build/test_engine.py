@@ -36,9 +36,9 @@ def test_an_engine_that_answers_lacks_nothing(docker: Says) -> None:
 )
 def test_an_engine_that_does_not_answer_is_told_with_a_remedy(docker: Says, said: str, remedy: str) -> None:
     docker(said, 1)
-    told = engine.lacking() or ""
-    assert said in told
-    assert remedy in told
+    result = engine.lacking() or ""
+    assert said in result
+    assert remedy in result
 
 
 def test_without_a_docker_command_the_package_is_named(docker: Says) -> None:

@@ -199,8 +199,8 @@ def test_each_file_has_a_line_and_a_failure_is_told_at_once(tmp_path: Path, spre
         [*argv, "-c", "/dev/null", *spread, str(tmp_path)], cwd=ROOT, capture_output=True, text=True
     )
     lines = done.stderr.splitlines()
-    told = [line.split(": ", 1)[-1].rpartition(", ")[0] for line in lines if line.startswith("  [")]
-    assert sorted(told) == ["1 failed, 1 skipped", "2 passed"]
+    results = [line.split(": ", 1)[-1].rpartition(", ")[0] for line in lines if line.startswith("  [")]
+    assert sorted(results) == ["1 failed, 1 skipped", "2 passed"]
     assert any(line.startswith("  FAILED") and line.endswith("test_bad.py::test_c (call)") for line in lines)
     assert "1 failed, 2 passed, 1 skipped" in done.stdout
 

@@ -158,8 +158,8 @@ def test_the_page_says_what_to_look_at_and_how_to_repeat_it() -> None:
         outcome_of(UNITS[0], Status.AS_EXPECTED, took_s=8.0),
         outcome_of(UNITS[1], Status.ANOMALY, why="lost | twice\nindeed", repeat="fencepost run x"),
     ]
-    told = Conclusion(CAMPAIGN, outcomes, changes(outcomes, []), 2, "1 run anomaly")
-    text = markdown(told)
+    result = Conclusion(CAMPAIGN, outcomes, changes(outcomes, []), 2, "1 run anomaly")
+    text = markdown(result)
     assert "# Campaign gate: 1 run anomaly" in text
     assert "2 runs: 1 anomaly, 1 as expected; 2 runs not started in time." in text
     assert f"| {UNITS[1]} | anomaly | lost \\| twice indeed | `fencepost run x` |" in text
@@ -218,11 +218,11 @@ def test_the_summary_says_what_the_runs_took_and_how_many_had_a_busy_machine(
         outcome_of(unit, Status.AS_EXPECTED, cpu_s=cpu_s, cpu_pressure=pressure)
         for unit, (cpu_s, pressure) in zip(UNITS, taken, strict=False)
     ]
-    told = Conclusion(CAMPAIGN, outcomes, [], 0, "as expected")
-    assert len(told.load) == len(said)
-    text = markdown(told)
+    result = Conclusion(CAMPAIGN, outcomes, [], 0, "as expected")
+    assert len(result.load) == len(said)
+    text = markdown(result)
     assert all(one in text for one in said)
-    assert all(line in page(told, NOWHERE) for line in told.load)
+    assert all(line in page(result, NOWHERE) for line in result.load)
 
 
 def test_an_outcome_that_was_stored_before_the_processor_was_measured_is_read() -> None:
@@ -267,15 +267,15 @@ def test_nothing_runs_beside_an_experiment_that_is_to_run_alone(number: int) -> 
 
 
 def test_a_campaign_that_is_left_early_stops_what_runs_and_waits_for_it() -> None:
-    told, ended = threading.Event(), threading.Event()
+    result, ended = threading.Event(), threading.Event()
 
     def carry(experiment: Experiment) -> Outcome:
         if experiment is UNITS[1]:
-            told.wait(30)
+            result.wait(30)
             ended.set()
         return outcome_of(experiment, Status.AS_EXPECTED)
 
-    done = run_all(UNITS, carry, parallel=2, stop=told.set)
+    done = run_all(UNITS, carry, parallel=2, stop=result.set)
     assert next(done).key == UNITS[0].key
     done.close()
     assert ended.is_set()

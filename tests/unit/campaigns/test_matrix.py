@@ -58,9 +58,9 @@ def test_every_plan_loads_and_loses_what_its_cell_says(cell: Cell, tmp_path: Pat
 def test_the_last_entry_has_just_the_copies_that_the_cell_says(cell: Cell) -> None:
     """And each entry before it a copy that is not lost, if the ledger is striped."""
     steps = [next(iter(step.items())) for step in plan_of(cell)["steps"]]
-    (order,) = [told["bookies"] for name, told in steps if name == "create" and told["ledger"] == "main"]
-    cut = {told["to"] for name, told in steps if name == "cut"}
-    lost = {told["target"] for name, told in steps if name == "kill"}
+    (order,) = [row["bookies"] for name, row in steps if name == "create" and row["ledger"] == "main"]
+    cut = {row["to"] for name, row in steps if name == "cut"}
+    lost = {row["target"] for name, row in steps if name == "kill"}
     write_sets = [{order[place] for place in cell.quorums.write_set(entry)} for entry in range(ENTRIES)]
     assert all(len(one - cut) >= cell.quorums.ack for one in write_sets)
     assert len(write_sets[-1] - cut) == cell.quorums.ack
@@ -81,8 +81,8 @@ def test_a_table_says_what_differs_and_what_is_not_proven() -> None:
         Measured(cell, "journal", Heat.ALL, "all kept", proven=False),
     ]
     line = next(line for line in table(row) if line.startswith("| 3/3/2"))
-    told = "50 cut off [kept or cut off] | 50 cut off (!) [all kept] | all kept (?) [all kept]"
-    assert line == f"| 3/3/2 | 1 | process | {told} |"
+    message = "50 cut off [kept or cut off] | 50 cut off (!) [all kept] | all kept (?) [all kept]"
+    assert line == f"| 3/3/2 | 1 | process | {message} |"
     assert heat_map(row).count('class="cut otherwise"') == 1
 
 

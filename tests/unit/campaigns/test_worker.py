@@ -64,9 +64,9 @@ def test_only_what_the_machine_can_never_do_is_no_failure(
         raise error
 
     monkeypatch.setattr(worker, "prepare", refuse)
-    told = worker._record(sent(REQUEST), tmp_path)
-    assert (told.folder, told.error) == ("", error)
-    found = pickle.loads(pickle.dumps(told)).error
+    result = worker._record(sent(REQUEST), tmp_path)
+    assert (result.folder, result.error) == ("", error)
+    found = pickle.loads(pickle.dumps(result)).error
     assert (str(found), found.remedy, found.exit_code) == (str(error), error.remedy, error.exit_code)
     judged = of_error(found)
     assert (judged.came, judged.why, judged.error) == (came, str(error), type(error).__name__)

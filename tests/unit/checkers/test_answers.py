@@ -23,7 +23,7 @@ from tests.histories.story import closed, created, deleted, finds, judging, reco
 OWN = [("denied_own_ack", 3, 3)]
 LIMBO = [("limbo_not_shown", 3, 3)]
 ACK = answered("writer", "b1", add(3), at=10)
-told = judging("answers", wire=True)
+judgement_of = judging("answers", wire=True)
 found = finds("answers", wire=True)
 
 
@@ -39,7 +39,7 @@ def test_a_boot_that_denies_what_it_acknowledged_is_convicted(ack, what, status)
 
 
 def test_the_proof_has_the_acknowledgement_and_the_denial():
-    judgement = told(ACK, denied())
+    judgement = judgement_of(ACK, denied())
     assert judgement.findings[0].text == "ledger 1: b1 (boot 1) denied entry 3 that it had acknowledged"
     assert judgement.findings[0].proof == (
         "the same boot answered EOK to the add of entry 3, received by 0.000000010 s",
@@ -50,13 +50,13 @@ def test_the_proof_has_the_acknowledgement_and_the_denial():
 
 
 def test_a_boot_that_shows_what_it_acknowledged_is_right():
-    judgement = told(ACK, answered("reader", "b1", plain_read(3), at=20))
+    judgement = judgement_of(ACK, answered("reader", "b1", plain_read(3), at=20))
     assert judgement.verdict is Verdict.VALID
     assert judgement.seen == {"acknowledged": 1, "read": 1, "denied": 0}
 
 
 def test_a_denial_of_what_was_never_acknowledged_is_right():
-    assert told(denied()).verdict is Verdict.VALID
+    assert judgement_of(denied()).verdict is Verdict.VALID
     assert not found(answered("writer", "b1", add(4), at=10), denied())
     assert not found(answered("writer", "b2", add(3), at=10), denied())
     assert not found(answered("writer", "b1", add(3), Status.EFENCED, at=10), denied())
@@ -132,7 +132,7 @@ def test_a_range_of_denials_is_one_finding():
     acks = [answered("writer", "b1", add(entry), at=10) for entry in range(500)]
     denials = [denied(plain_read(entry), at=20) for entry in range(100, 300) if entry != 150]
     assert found(acks, denials) == [("denied_own_ack", 100, 149), ("denied_own_ack", 151, 299)]
-    assert told(acks, denials).counts["denied_own_ack"] == 199
+    assert judgement_of(acks, denials).counts["denied_own_ack"] == 199
 
 
 def test_each_of_many_is_judged_by_the_time_of_its_own_acknowledgement():
@@ -155,22 +155,22 @@ def test_the_many_denials_of_a_later_census_do_not_veil_an_early_one():
 
 @pytest.mark.parametrize("damaged", ["servers: torn", "ledgers: torn"])
 def test_boots_and_metadata_that_are_torn_may_hide_an_excuse(damaged):
-    judgement = told(ACK, denied(), damage=(damaged,))
+    judgement = judgement_of(ACK, denied(), damage=(damaged,))
     assert judgement.verdict is Verdict.UNKNOWN
     assert found(ACK, denied(), damage=("faults: torn",)) == OWN
 
 
 def test_frames_that_are_lost_take_nothing_from_those_that_are_there():
-    assert told(ACK, denied(), damage=("frames: 3 records lost",)).verdict is Verdict.ANOMALY
+    assert judgement_of(ACK, denied(), damage=("frames: 3 records lost",)).verdict is Verdict.ANOMALY
     shown = answered("reader", "b1", plain_read(3), at=20)
-    assert told(ACK, shown, damage=("frames: 3 records lost",)).verdict is Verdict.UNKNOWN
+    assert judgement_of(ACK, shown, damage=("frames: 3 records lost",)).verdict is Verdict.UNKNOWN
 
 
 def test_nobody_read_anything():
-    assert told(ACK).verdict is Verdict.NOT_JUDGED
-    assert told(ACK, required=("answers",)).verdict is Verdict.UNKNOWN
-    assert told(ACK, denied(), wire=False).verdict is Verdict.NOT_JUDGED
-    assert told(ACK, denied(), wire=False, required=("answers",)).verdict is Verdict.UNKNOWN
+    assert judgement_of(ACK).verdict is Verdict.NOT_JUDGED
+    assert judgement_of(ACK, required=("answers",)).verdict is Verdict.UNKNOWN
+    assert judgement_of(ACK, denied(), wire=False).verdict is Verdict.NOT_JUDGED
+    assert judgement_of(ACK, denied(), wire=False, required=("answers",)).verdict is Verdict.UNKNOWN
 
 
 def boot(number, event, at, **detail):
@@ -189,7 +189,7 @@ def in_limbo(*parts, servers=CRASH, guarded=("b1",), **run):
 
 def test_a_protected_bookie_that_denies_after_a_crash_is_convicted():
     assert in_limbo() == LIMBO
-    judgement = told(OPEN, denied(boot=2), servers=CRASH, guarded=frozenset({"b1"}))
+    judgement = judgement_of(OPEN, denied(boot=2), servers=CRASH, guarded=frozenset({"b1"}))
     assert judgement.findings[0].proof[0] == (
         "boot 1 had not shut down cleanly; ledger 1 was not closed and had b1 in its last ensemble "
         "since boot 2 began: limbo was due"

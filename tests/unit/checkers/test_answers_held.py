@@ -18,12 +18,12 @@ def denied(what=None, status=ENOENTRY, *, at=100, boot=2, **columns):
     return answered("reader", "b1", what or plain_read(3), status, at=at, boot=boot, **columns)
 
 
-def told(*parts, servers=SERVERS, faults=(KILL,), **run):
+def judgement_of(*parts, servers=SERVERS, faults=(KILL,), **run):
     return judged(*parts, wire=True, servers=servers, faults=faults, **run).judgements["answers"]
 
 
 def found(*parts, **run):
-    return kinds(told(*parts, **run))
+    return kinds(judgement_of(*parts, **run))
 
 
 @pytest.mark.parametrize("what", [plain_read(3), read(3)])
@@ -36,14 +36,14 @@ def test_what_a_boot_replays_from_the_journal_was_held_as_well():
 
 
 def test_the_proof_names_the_death_and_the_denial():
-    (finding,) = told(DISK, denied()).findings
+    (finding,) = judgement_of(DISK, denied()).findings
     assert finding.text == "ledger 1: b1 (boot 2) denied entry 3 that its disk had held"
     assert finding.proof[0] == "its disk held entry 3 when b1 boot 1 died, and nothing changed it since"
     assert finding.proof[1].startswith("b1 (boot 2) answered no such entry to reader's read of entry 3")
 
 
 def test_a_disk_that_lacked_it_or_another_bookies_disk_accuses_nobody():
-    assert told(on_disk(1, 4, 9), denied()).verdict is Verdict.VALID
+    assert judgement_of(on_disk(1, 4, 9), denied()).verdict is Verdict.VALID
     assert not found(on_disk(1, 3, ledger=2), denied())
     others = (*SERVERS, *boot(2, killed=50), copied(2, at=60))
     assert not found(on_disk(2, 3), denied(), servers=others)
@@ -128,14 +128,14 @@ def test_damage_to_other_copies_takes_nothing_from_this_one():
 @pytest.mark.parametrize("table", ["frames", "ledgers", "operations", "holdings", "servers", "faults"])
 def test_damage_to_what_it_rests_on_leaves_it_unknown(table):
     """The copy of a disk that is gone, or a denial that was lost, may have been an anomaly."""
-    assert told(on_disk(1, 4, 9), denied(), damage=(f"{table}: torn",)).verdict is Verdict.UNKNOWN
-    assert told(damage=(f"{table}: torn",)).verdict is Verdict.UNKNOWN
+    assert judgement_of(on_disk(1, 4, 9), denied(), damage=(f"{table}: torn",)).verdict is Verdict.UNKNOWN
+    assert judgement_of(damage=(f"{table}: torn",)).verdict is Verdict.UNKNOWN
 
 
 def test_a_range_that_was_held_and_denied_is_one_finding():
     denials = [denied(plain_read(entry)) for entry in range(2, 30)]
     assert found(DISK, denials) == [("denied_held", 2, 9)]
-    assert told(DISK, denials).counts["denied_held"] == 8
+    assert judgement_of(DISK, denials).counts["denied_held"] == 8
 
 
 def test_striped_entries_are_told_apart():

@@ -9,7 +9,7 @@ from tests.histories.lives import copied, fault, on_disk, server
 from tests.histories.story import deferred, deleted, finds, judging
 
 ACK = answered("writer", "b1", add(3), at=10)
-told = judging("answers", wire=True)
+judgement_of = judging("answers", wire=True)
 found = finds("answers", wire=True)
 
 
@@ -123,7 +123,7 @@ def test_what_the_metadata_release_may_be_forgotten_at_a_clean_restart_too():
 def test_the_proof_names_the_boot_that_acknowledged():
     events = (server(1, 1, "started", 1, 1), server(1, 1, "exit", 15, 15, **CLEAN))
     events += (server(1, 2, "started", 18, 18),)
-    (finding,) = told(ACK, denied(boot=2), servers=events).findings
+    (finding,) = judgement_of(ACK, denied(boot=2), servers=events).findings
     assert finding.text == (
         "ledger 1: b1 (boot 2) denied entry 3 that it had acknowledged before a clean shutdown"
     )

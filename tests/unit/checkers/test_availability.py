@@ -40,14 +40,14 @@ def refused(error=RECOVERY, at_ns=100, **columns):
 def denied(entry, at_ns=100, *, error=NO_ENTRY, **columns):
     """A final read of one entry that did not succeed."""
     times = {"invoked_ns": at_ns, "completed_ns": at_ns + 9}
-    told = {
+    fields = {
         "outcome": Outcome.UNKNOWN,
         "error": error,
         "last": entry,
         "client": OBSERVER,
         "flags": Flag.FINAL,
     }
-    return operation(Kind.READ, entry=entry, **{**times, **told, **columns})
+    return operation(Kind.READ, entry=entry, **{**times, **fields, **columns})
 
 
 def shown(entry, bookie, number, *, holding=Holding.PRESENT):

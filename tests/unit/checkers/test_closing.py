@@ -14,11 +14,11 @@ from tests.histories.story import (
     judged,
     judging,
     kinds,
+    lac_read,
     opened,
     operation,
     recovered,
     recovering,
-    told,
     unsure,
     vanished,
 )
@@ -30,7 +30,7 @@ def written(ledger=1, handle=1):
     return operation(Kind.CREATE, ledger=ledger, handle=handle)
 
 
-def told_closed(at, **columns):
+def close_reported(at, **columns):
     return operation(Kind.CLOSE, result=at, seq=70, **columns)
 
 
@@ -51,7 +51,7 @@ def test_a_close_below_acknowledged_entries_names_the_version_and_who_was_told()
 
 
 def test_a_close_below_a_told_lac_is_wrong():
-    assert kinds(judged(unsure(0), told(0), created(), closed(-1)), "closing") == [("closed_below", 0, 0)]
+    assert kinds(judged(unsure(0), lac_read(0), created(), closed(-1)), "closing") == [("closed_below", 0, 0)]
 
 
 def test_a_delete_excuses_only_a_close_that_came_later():
@@ -67,10 +67,10 @@ def test_whoever_was_told_of_the_close_knows_that_it_came_before_a_delete():
     """The metadata store's clock has whole milliseconds, in which a close and a delete may both fall."""
     history = [acked(0), created(), closed(-1, latest_ns=9), deleted(invoked_ns=9)]
     assert closing(*history, recovered(-1, completed_ns=8)).findings
-    assert closing(*history, written(), told_closed(-1, completed_ns=8)).findings
+    assert closing(*history, written(), close_reported(-1, completed_ns=8)).findings
     assert not closing(*history, recovered(-1, completed_ns=9)).findings
     assert not closing(*history, recovered(-1, completed_ns=8, outcome=Outcome.UNKNOWN)).findings
-    assert not closing(*history, told_closed(-1, completed_ns=8, handle=5)).findings
+    assert not closing(*history, close_reported(-1, completed_ns=8, handle=5)).findings
 
 
 def test_two_closed_versions_with_two_ends():
@@ -88,13 +88,13 @@ def test_two_closed_versions_with_two_ends():
 
 def test_a_writer_whose_close_was_ok_elsewhere():
     history = [written(), acked(0), created(), closed(0)]
-    assert not closing(*history, told_closed(0)).findings
-    assert closing(*history, told_closed(1)).findings
-    assert not closing(*history, told_closed(1, outcome=Outcome.UNKNOWN)).findings
+    assert not closing(*history, close_reported(0)).findings
+    assert closing(*history, close_reported(1)).findings
+    assert not closing(*history, close_reported(1, outcome=Outcome.UNKNOWN)).findings
 
 
 def test_the_close_of_a_readers_handle_says_nothing_of_the_ledger():
-    assert not closing(written(), acked(0), created(), closed(0), told_closed(-1, handle=5)).findings
+    assert not closing(written(), acked(0), created(), closed(0), close_reported(-1, handle=5)).findings
 
 
 def test_two_recoverers_must_agree():
@@ -124,15 +124,15 @@ def test_flags_beside_recovery_do_not_matter():
 def test_a_close_is_written_before_its_client_hears_of_it():
     """CLOSED came into force later: another client wrote it."""
     history = [written(), acked(0), created(), closed(0, earliest_ns=7)]
-    verdict = judged(*history, told_closed(0, completed_ns=6))
+    verdict = judged(*history, close_reported(0, completed_ns=6))
     assert kinds(verdict, "closing") == [("closed_unwritten", -1, -1)]
     assert verdict.judgements["closing"].findings[0].proof == (
         "writer got ok for its close at 0 by 0.000000006 s (operation 70)",
         "metadata version 1: CLOSED at 0, not in force before 0.000000007 s",
     )
-    assert not closing(*history, told_closed(0, completed_ns=7)).findings
-    assert not closing(*history, told_closed(0, completed_ns=6, outcome=Outcome.UNKNOWN)).findings
-    assert not closing(*history, told_closed(0, completed_ns=6, handle=5)).findings
+    assert not closing(*history, close_reported(0, completed_ns=7)).findings
+    assert not closing(*history, close_reported(0, completed_ns=6, outcome=Outcome.UNKNOWN)).findings
+    assert not closing(*history, close_reported(0, completed_ns=6, handle=5)).findings
 
 
 @pytest.mark.parametrize("deleted_later", [[], [vanished(3)]])
@@ -155,7 +155,7 @@ def test_a_recovery_that_ended_ok_has_closed_its_ledger():
 
 
 def test_a_version_that_was_not_seen_may_have_been_closed():
-    early = told_closed(0, completed_ns=3)
+    early = close_reported(0, completed_ns=3)
     assert not closing(written(), created(), closed(0, 2, earliest_ns=7), early).findings
     assert not closing(written(), early).findings
     assert not closing(written(), created(), early, damage=("ledgers: torn",)).findings

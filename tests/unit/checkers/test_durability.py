@@ -21,10 +21,10 @@ from tests.histories.story import (
     judging,
     kept,
     kinds,
+    lac_read,
     lost,
     opened,
     operation,
-    told,
     unsure,
     vanished,
 )
@@ -170,7 +170,7 @@ def test_an_unknown_add_below_the_close_is_promised():
 
 
 def test_every_id_up_to_a_told_lac_is_promised():
-    judgement = durability(unsure(0), unsure(1), told(1), created(), closed(0), kept(0))
+    judgement = durability(unsure(0), unsure(1), lac_read(1), created(), closed(0), kept(0))
     assert kinds(judgement) == [("lost", 1, 1)]
     assert "reader received LAC 1 (operation 50)" in judgement.findings[0].proof
 
@@ -193,7 +193,7 @@ def test_a_deferred_add_is_promised_once_a_force_that_came_later_is_ok():
     assert not durability(*adds, *ending).findings
     assert kinds(durability(*adds, forced(1), *ending)) == [("lost", 0, 1)]
     assert not durability(*adds, forced(1, outcome=Outcome.UNKNOWN), *ending).findings
-    (finding,) = durability(*adds, forced(1), told(2), *ending).findings
+    (finding,) = durability(*adds, forced(1), lac_read(2), *ending).findings
     assert finding.proof[:2] == (
         "writer got ok for entries 0..1, and then ok for a force (operation 90)",
         "reader received LAC 2 (operation 50)",

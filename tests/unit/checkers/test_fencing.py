@@ -70,9 +70,9 @@ def test_an_add_within_the_end_is_no_matter_of_fencing():
     assert not fencing(late(3, 101), created(), closed(3, 2, latest_ns=100)).findings
 
 
-@pytest.mark.parametrize("told", [recovered(-1, completed_ns=100), opened(-1, completed_ns=100)])
-def test_a_recovery_that_returned_saw_the_close_too(told):
-    judgement = fencing(late(0, 101), late(1, 102), told, created(), closed(-1, 2, latest_ns=NEVER))
+@pytest.mark.parametrize("result", [recovered(-1, completed_ns=100), opened(-1, completed_ns=100)])
+def test_a_recovery_that_returned_saw_the_close_too(result):
+    judgement = fencing(late(0, 101), late(1, 102), result, created(), closed(-1, 2, latest_ns=NEVER))
     (finding,) = judgement.findings
     assert (finding.first_entry, finding.last_entry, finding.count) == (0, 1, 2)
     assert "had recovered it by 0.000000100 s and received its end -1" in finding.proof[0]
@@ -88,15 +88,15 @@ def test_a_ledger_that_was_seen_closed_by_a_client_stands_beside_one_whose_metad
 
 
 @pytest.mark.parametrize(
-    "told",
+    "result",
     [
         recovered(-1, completed_ns=101),
         recovered(-1, completed_ns=100, outcome=Outcome.UNKNOWN),
         recovered(-1, completed_ns=100, flags=0),  # an open without recovery closes nothing
     ],
 )
-def test_an_open_that_proves_no_close_before_the_add(told):
-    assert not fencing(late(0, 101), told, created()).findings
+def test_an_open_that_proves_no_close_before_the_add(result):
+    assert not fencing(late(0, 101), result, created()).findings
 
 
 def test_a_deferred_add_is_fenced_like_any_other():

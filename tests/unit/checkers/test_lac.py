@@ -17,13 +17,13 @@ from tests.histories.story import (
     judged,
     judging,
     kinds,
+    lac_read,
     metadata,
     opened,
     operation,
     recovered,
     recovering,
     refused,
-    told,
     unsure,
     vanished,
 )
@@ -44,7 +44,7 @@ def test_a_lac_that_goes_back_on_its_handle():
 
 
 @pytest.mark.parametrize(
-    "one", [acked(5, lac_before=4, lac=-1), told(-1, lac_before=4), forced(5, lac_before=4)]
+    "one", [acked(5, lac_before=4, lac=-1), lac_read(-1, lac_before=4), forced(5, lac_before=4)]
 )
 def test_a_handle_may_go_back_to_no_lac_at_all(one):
     assert kinds(judged(one), "lac") == [("went_back", -1, -1)]
@@ -55,13 +55,13 @@ def test_a_read_returns_no_lac():
 
 
 def test_a_best_effort_lac_read_may_answer_less_than_the_handle_knows():
-    judgement = lac(told(5, lac_before=5, result=3))
+    judgement = lac(lac_read(5, lac_before=5, result=3))
     assert judgement.verdict is Verdict.VALID
     assert judgement.seen["low_answers"] == 1
 
 
 def test_what_the_handle_holds_after_a_lac_read_does_not_go_back():
-    assert kinds(judged(told(3, lac_before=5, result=3)), "lac") == [("went_back", 3, 3)]
+    assert kinds(judged(lac_read(3, lac_before=5, result=3)), "lac") == [("went_back", 3, 3)]
 
 
 @pytest.mark.parametrize("kind", [Kind.WATCHED, Kind.CENSUS, Kind.DELETE])
@@ -71,18 +71,22 @@ def test_the_lac_column_of_other_kinds_tells_no_lac(kind):
 
 def test_a_lac_told_after_a_close_and_beyond_it():
     history = [created(), closed(2, latest_ns=10)]
-    assert kinds(judged(*history, told(4, invoked_ns=11)), "lac") == [("beyond_close", 3, 4)]
-    assert not lac(*history, told(2, invoked_ns=11)).findings
+    assert kinds(judged(*history, lac_read(4, invoked_ns=11)), "lac") == [("beyond_close", 3, 4)]
+    assert not lac(*history, lac_read(2, invoked_ns=11)).findings
 
 
 def test_a_lac_told_before_the_close_or_at_an_unknown_time_does_not_convict():
-    assert not lac(created(), closed(2, latest_ns=10), told(4, invoked_ns=10)).findings
-    assert not lac(created(), closed(2), told(4, invoked_ns=11)).findings
+    assert not lac(created(), closed(2, latest_ns=10), lac_read(4, invoked_ns=10)).findings
+    assert not lac(created(), closed(2), lac_read(4, invoked_ns=11)).findings
 
 
 def test_the_highest_of_all_later_tellings_counts():
-    later = [told(3, invoked_ns=11, seq=1), told(9, invoked_ns=14, seq=2), told(1, invoked_ns=13, seq=3)]
-    others = [told(50, invoked_ns=9, seq=4), told(9, invoked_ns=12, seq=5)]
+    later = [
+        lac_read(3, invoked_ns=11, seq=1),
+        lac_read(9, invoked_ns=14, seq=2),
+        lac_read(1, invoked_ns=13, seq=3),
+    ]
+    others = [lac_read(50, invoked_ns=9, seq=4), lac_read(9, invoked_ns=12, seq=5)]
     verdict = judged(created(), closed(2, latest_ns=10), later, others)
     assert kinds(verdict, "lac") == [("beyond_close", 3, 9)]
     proof = verdict.judgements["lac"].findings[0].proof
@@ -91,89 +95,89 @@ def test_the_highest_of_all_later_tellings_counts():
 
 def test_the_first_close_counts_and_not_a_later_version_of_it():
     history = [created(), closed(2, latest_ns=10), closed(2, 2, latest_ns=30)]
-    assert kinds(judged(*history, told(4, invoked_ns=11)), "lac") == [("beyond_close", 3, 4)]
-    assert not lac(*history, told(4, invoked_ns=10)).findings
+    assert kinds(judged(*history, lac_read(4, invoked_ns=11)), "lac") == [("beyond_close", 3, 4)]
+    assert not lac(*history, lac_read(4, invoked_ns=10)).findings
 
 
 def test_the_first_close_is_the_one_that_was_dated_first():
     history = [created(), closed(2), closed(2, 2, latest_ns=10)]
-    assert kinds(judged(*history, told(4, invoked_ns=11)), "lac") == [("beyond_close", 3, 4)]
+    assert kinds(judged(*history, lac_read(4, invoked_ns=11)), "lac") == [("beyond_close", 3, 4)]
     beyond = [
         vanished(3),
         created(ledger=2),
         closed(2, ledger=2, latest_ns=10),
-        told(2, ledger=2, invoked_ns=11),
+        lac_read(2, ledger=2, invoked_ns=11),
     ]
-    assert kinds(judged(*history, *beyond, told(4, invoked_ns=11)), "lac") == [("beyond_close", 3, 4)]
+    assert kinds(judged(*history, *beyond, lac_read(4, invoked_ns=11)), "lac") == [("beyond_close", 3, 4)]
 
 
 def test_a_lac_at_the_end_is_not_beyond_it():
     """Also of a ledger that is looked at more closely: its metadata went later."""
     history = [created(), closed(2, latest_ns=10), vanished()]
-    assert not lac(*history, told(2, invoked_ns=11)).findings
-    assert kinds(judged(*history, told(3, invoked_ns=11)), "lac") == [("beyond_close", 3, 3)]
-    assert not lac(*history, told(3, invoked_ns=10)).findings
+    assert not lac(*history, lac_read(2, invoked_ns=11)).findings
+    assert kinds(judged(*history, lac_read(3, invoked_ns=11)), "lac") == [("beyond_close", 3, 3)]
+    assert not lac(*history, lac_read(3, invoked_ns=10)).findings
 
 
 def test_a_handle_may_hear_the_same_lac_again():
-    judgement = lac(told(5, lac_before=5))
+    judgement = lac(lac_read(5, lac_before=5))
     assert not judgement.findings and judgement.seen["low_answers"] == 0
-    assert kinds(judged(told(4, lac_before=5)), "lac") == [("went_back", 4, 4)]
+    assert kinds(judged(lac_read(4, lac_before=5)), "lac") == [("went_back", 4, 4)]
 
 
 def test_a_lac_over_an_add_that_was_never_sent():
     history = [created(), acked(0), refused(1)]
-    assert kinds(judged(*history, told(1)), "lac") == [("covers_unsent", 1, 1)]
-    assert not lac(*history, told(0)).findings
+    assert kinds(judged(*history, lac_read(1)), "lac") == [("covers_unsent", 1, 1)]
+    assert not lac(*history, lac_read(0)).findings
 
 
 def test_a_lac_over_ids_that_no_client_tried():
     history = [created(), acked(0), unsure(1)]
-    verdict = judged(*history, told(5))
+    verdict = judged(*history, lac_read(5))
     assert kinds(verdict, "lac") == [("covers_unsent", 2, 5)]
     assert verdict.judgements["lac"].findings[0].proof == (
         "no add of entries 2..5 left its client",
         "reader, operation 50: received LAC 5",
     )
-    assert not lac(*history, told(1)).findings
-    assert not lac(*history, told(5), recovering()).findings
-    assert not lac(*history, told(5), damage=("operations: torn",)).findings
+    assert not lac(*history, lac_read(1)).findings
+    assert not lac(*history, lac_read(5), recovering()).findings
+    assert not lac(*history, lac_read(5), damage=("operations: torn",)).findings
 
 
 def test_of_a_ledger_whose_adds_no_history_has_nothing_is_known():
-    assert not lac(created(), told(5)).findings
+    assert not lac(created(), lac_read(5)).findings
 
 
 def test_an_observer_that_found_the_ledger_closed_did_not_recover_it():
-    history = [created(), acked(0), refused(1), told(1)]
+    history = [created(), acked(0), refused(1), lac_read(1)]
     assert kinds(judged(*history, closed(1), opened(1)), "lac") == [("covers_unsent", 1, 1)]
     assert not lac(*history, recovering(), closed(1, 2), opened(1)).findings
 
 
 def test_an_id_that_another_add_used_was_sent():
-    assert not lac(created(), acked(0), refused(1), unsure(1), told(1)).findings
+    assert not lac(created(), acked(0), refused(1), unsure(1), lac_read(1)).findings
 
 
 def test_only_a_lac_that_came_before_a_recovery_says_something_of_the_writer():
-    history = [created(), acked(0), refused(1), told(0, seq=49)]
-    verdict = judged(*history, told(1, completed_ns=9), recovering(earliest_ns=10), closed(0, 2))
+    history = [created(), acked(0), refused(1), lac_read(0, seq=49)]
+    verdict = judged(*history, lac_read(1, completed_ns=9), recovering(earliest_ns=10), closed(0, 2))
     assert kinds(verdict, "lac") == [("covers_unsent", 1, 1)]
     assert verdict.judgements["lac"].findings[0].proof[1] == "reader, operation 50: received LAC 1"
-    assert not lac(*history, told(1, completed_ns=10), recovering(earliest_ns=10)).findings
+    assert not lac(*history, lac_read(1, completed_ns=10), recovering(earliest_ns=10)).findings
 
 
 def test_an_open_with_recovery_that_changed_nothing_was_no_recovery():
-    history = [created(), acked(0), refused(1), told(1)]
+    history = [created(), acked(0), refused(1), lac_read(1)]
     assert kinds(judged(*history, recovered(1, outcome=Outcome.UNKNOWN)), "lac") == [("covers_unsent", 1, 1)]
 
 
 def test_unseen_metadata_may_hide_a_recovery():
-    assert not lac(acked(0), refused(1), told(1)).findings
-    assert not lac(created(), closed(0, 2), acked(0), refused(1), told(1)).findings
+    assert not lac(acked(0), refused(1), lac_read(1)).findings
+    assert not lac(created(), closed(0, 2), acked(0), refused(1), lac_read(1)).findings
 
 
 def test_torn_histories_may_hide_the_add():
-    history = [created(), acked(0), refused(1), told(1)]
+    history = [created(), acked(0), refused(1), lac_read(1)]
     assert not lac(*history, damage=("operations: writer torn",)).findings
 
 
@@ -323,7 +327,7 @@ def test_without_a_whole_wire_log_the_other_rules_are_judged_as_ever(run):
     judgement = lac(created(), ONE, TWO, acked(0, completed_ns=22), **run)
     assert (judgement.verdict, judgement.seen["acked_in_time"]) == (Verdict.VALID, 0)
     assert judgement.notes[0].endswith("whether adds were acknowledged too soon was not judged")
-    assert kinds(judged(told(3, lac_before=5), **run), "lac") == [("went_back", 3, 3)]
+    assert kinds(judged(lac_read(3, lac_before=5), **run), "lac") == [("went_back", 3, 3)]
 
 
 def test_nothing_follows_from_a_log_without_a_frame_of_the_writer():
@@ -341,12 +345,12 @@ def test_each_ledger_has_its_own_ack_quorum():
 
 
 def outside(*parts, **run):
-    judgement = lac(told(0), *parts, **{"wire": True, **run})
+    judgement = lac(lac_read(0), *parts, **{"wire": True, **run})
     return [(one.first_entry, one.last_entry, one.count) for one in judgement.findings]
 
 
 def test_an_acknowledgement_of_a_bookie_that_no_version_names_is_shown_with_the_ensembles():
-    judgement = lac(told(0), created(), took(0, 1, 10), took(0, 4, 11), wire=True)
+    judgement = lac(lac_read(0), created(), took(0, 1, 10), took(0, 4, 11), wire=True)
     assert [one.kind for one in judgement.findings] == ["acked_outside"]
     assert judgement.findings[0].text == (
         "ledger 1: b4 acknowledged entry 0, which no version of the metadata gives to it"
@@ -360,7 +364,7 @@ def test_a_bookie_acknowledges_what_any_version_gives_to_it():
     acks = [took(entry, bookie, 10) for entry, bookie in ((4, 3), (5, 3), (5, 4), (6, 5))]
     assert outside(created(), changed, again, *acks) == []
     assert outside(created(), changed, again, *acks, took(3, 4, 10), took(4, 4, 10)) == [(3, 4, 2)]
-    [finding] = lac(told(0), created(), changed, again, took(3, 4, 10), wire=True).findings
+    [finding] = lac(lac_read(0), created(), changed, again, took(3, 4, 10), wire=True).findings
     assert finding.proof[-1] == "metadata version 2: from entry 5 on b1, b2, b5"
 
 

@@ -23,8 +23,8 @@ MOVED = metadata(1, 1, fragments={0: ("b1", "b2", "b3"), 1: ("b1", "b4", "b3")},
 )
 def test_an_answer_of_a_bookie_that_was_replaced_does_not_count(also, at_ns, found):
     history = [created(), MOVED, *(took(entry, bookie, 10) for entry in (0, 1) for bookie in (1, 2))]
-    told_ok = [acked(entry, completed_ns=at_ns) for entry in (0, 1)]
-    assert kinds(judged(*history, also, *told_ok, wire=True), "lac") == found
+    acked_adds = [acked(entry, completed_ns=at_ns) for entry in (0, 1)]
+    assert kinds(judged(*history, also, *acked_adds, wire=True), "lac") == found
 
 
 def test_the_proof_names_the_bookies_of_the_versions_then_in_force():

@@ -20,13 +20,13 @@ from tests.histories.story import (
     judged,
     kept,
     kinds,
+    lac_read,
     lost,
     metadata,
     opened,
     operation,
     recovered,
     recovering,
-    told,
     unsure,
     vanished,
 )
@@ -105,7 +105,7 @@ def test_a_close_binds_no_promise_of_another_ledger_that_had_its_id_later() -> N
     """The first one ended at 0; what clients know of the other, they know since the store was emptied."""
     first = [acked(0, completed_ns=8), created(), closed(0), back(2, 0, earliest_ns=50)]
     late = {"invoked_ns": 60, "completed_ns": 61}
-    other = [acked(1, **late), delivered(2, **late), told(3, **late), later(created(), 101)]
+    other = [acked(1, **late), delivered(2, **late), lac_read(3, **late), later(created(), 101)]
     verdict = verdict_on(first, other, later(closed(3), 102))
     assert kinds(verdict, "closing") == []
 
@@ -204,7 +204,7 @@ AFTER_CLOSE = {
     "closing/closed_below": acked(1, lac=0),
     "durability/lost": acked(1, lac=0),
     "closing/two_ends": recovered(1, lac=0),
-    "lac/beyond_close": told(1, invoked_ns=200, completed_ns=210),
+    "lac/beyond_close": lac_read(1, invoked_ns=200, completed_ns=210),
     "metadata/illegal_move": metadata(2, 1),
 }
 

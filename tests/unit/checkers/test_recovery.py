@@ -39,12 +39,12 @@ from tests.histories.story import (
 
 TOO_SOON = [("ended_too_soon", 5, 5)]
 TOO_FEW = [("fenced_too_few", -1, -1)]
-told = judging("recovery", wire=True)
+judgement_of = judging("recovery", wire=True)
 found = finds("recovery", wire=True)
 
 
 def test_two_denials_end_a_ledger_of_three_copies():
-    judgement = told(recovered(), recovery(4))
+    judgement = judgement_of(recovered(), recovery(4))
     assert judgement.verdict is Verdict.VALID
     assert judgement.seen["legal"] == 1
 
@@ -52,7 +52,7 @@ def test_two_denials_end_a_ledger_of_three_copies():
 def test_a_close_on_one_denial_names_the_end_and_who_answered_what():
     parts = [recovered(), recovery(4, denied=("b1",)), exchange("reader", "b3", read(5), TOO_MANY, at=30)]
     assert found(*parts) == TOO_SOON
-    assert told(*parts).findings[0].proof == (
+    assert judgement_of(*parts).findings[0].proof == (
         "metadata version 2: CLOSED at 4 after IN_RECOVERY, in force by 0.000000100 s",
         "entry 5 would be on b3, b1, b2: 2 of them must deny it (WQ 3, AQ 2)",
         "to reader about entry 5: no such entry from b1; an error from b3; nothing from b2",
@@ -90,7 +90,7 @@ def test_an_answer_that_was_kept_from_its_client_gave_no_ground():
 
 def test_an_answer_of_ours_is_a_ground_like_any_other():
     made = forged("reader", "b2", read(5), ENOENTRY)
-    judgement = told(recovered(), recovery(4, denied=("b1",)), made)
+    judgement = judgement_of(recovered(), recovery(4, denied=("b1",)), made)
     assert judgement.verdict is Verdict.VALID
     assert judgement.seen["forged_answers"] == 1
 
@@ -137,7 +137,7 @@ def test_going_on_with_an_ack_quorum_unknown_is_wrong():
     parts = [recovered(), recovery(4, fenced=("b1",))]
     assert found(*parts) == TOO_FEW
     other = recovery(4, source="observer", denied=())
-    assert told(*parts, other).findings[0].proof[1:] == (
+    assert judgement_of(*parts, other).findings[0].proof[1:] == (
         "reader went on by 0.000000020 s with answers to fencing from b1; "
         "unknown in one write set: b2, b3 (AQ 2)",
     )
@@ -198,7 +198,7 @@ def test_what_a_bookie_says_to_itself_is_seen_by_nobody():
 def test_where_one_denial_is_enough_a_protected_bookie_may_have_closed_by_itself():
     parts = [recovered(ack_quorum=3), recovery(4, denied=())]
     assert found(*parts) == TOO_SOON
-    judgement = told(*parts, guarded=frozenset({"b2"}))
+    judgement = judgement_of(*parts, guarded=frozenset({"b2"}))
     assert not judgement.findings
     assert judgement.seen["by_bookie"] == 1
     assert judgement.verdict is Verdict.NOT_JUDGED
@@ -206,7 +206,7 @@ def test_where_one_denial_is_enough_a_protected_bookie_may_have_closed_by_itself
 
 @pytest.mark.parametrize("ending", [unsure(10), unsure(10, outcome=Outcome.PENDING), operation(Kind.CLOSE)])
 def test_the_writer_may_close_at_its_own_last_entry_while_another_recovers(ending):
-    judgement = told(recovered(9), ending, recovery(9, denied=()))
+    judgement = judgement_of(recovered(9), ending, recovery(9, denied=()))
     assert not judgement.findings
     assert judgement.seen["by_writer"] == 1
     assert judgement.verdict is Verdict.NOT_JUDGED
@@ -242,7 +242,9 @@ def test_a_writer_whose_adds_are_ok_everywhere_closes_only_when_it_is_told_to():
     ids=["missing", "fenced", "late", "touched", "unasked", "swallowed"],
 )
 def test_a_third_answer_that_went_wrong_may_have_made_the_writer_close(third):
-    judgement = told(recovered(9), everywhere(9, ("b2", 9)), [third] if third else [], recovery(9, denied=()))
+    judgement = judgement_of(
+        recovered(9), everywhere(9, ("b2", 9)), [third] if third else [], recovery(9, denied=())
+    )
     assert not judgement.findings
     assert judgement.seen["by_writer"] == 1
 
@@ -251,20 +253,20 @@ def test_a_third_answer_that_went_wrong_may_have_made_the_writer_close(third):
 def test_an_answer_is_at_once_up_to_a_second(took_ns, at_once):
     third = answered("writer", "b2", add(9), asked_ns=10, forwarded_ns=10 + took_ns)
     parts = [recovered(9), everywhere(9, ("b2", 9)), third, recovery(9, denied=())]
-    assert bool(told(*parts).findings) is at_once
+    assert bool(judgement_of(*parts).findings) is at_once
 
 
 @pytest.mark.parametrize("copies", [29, 30, 31])
 def test_a_writer_sent_as_many_adds_as_were_due_or_it_may_have_closed(copies):
     good = [exchange("writer", f"b{at % 4 + 1}", add(at // 4)) for at in range(copies)]
-    assert bool(told(recovered(9), good, recovery(9, denied=())).findings) is (copies >= 30)
+    assert bool(judgement_of(recovered(9), good, recovery(9, denied=())).findings) is (copies >= 30)
 
 
 @pytest.mark.parametrize("third", [(), answered("writer", "b2", add(9), Status.EFENCED)])
 def test_an_answer_to_spare_does_not_stand_in_for_one_that_went_wrong(third):
     substituted = exchange("writer", "b4", add(5))
     parts = [everywhere(9, ("b2", 9)), substituted, [third] if third else [], recovery(9, denied=())]
-    judgement = told(recovered(9), *parts)
+    judgement = judgement_of(recovered(9), *parts)
     assert not judgement.findings
     assert judgement.seen["by_writer"] == 1
 
@@ -273,7 +275,7 @@ def test_an_add_that_was_never_acknowledged_is_not_the_writers_end():
     versions = [created(), recovering(1), closed(1, 2, latest_ns=BY)]
     parts = [versions, acked(0), unsure(1), recovery(1, denied=())]
     assert found(*parts) == [("ended_too_soon", 2, 2)]
-    assert told(*parts).findings[0].proof[-1] == "the last entry acknowledged to the writer is 0"
+    assert judgement_of(*parts).findings[0].proof[-1] == "the last entry acknowledged to the writer is 0"
 
 
 def test_the_close_of_a_readers_handle_ends_no_ledger():
@@ -284,7 +286,7 @@ def test_the_close_of_a_readers_handle_ends_no_ledger():
 
 def test_one_recovery_that_was_not_seen_leaves_the_property_unknown():
     other = [(table, {**row, "ledger": 2}) for table, row in recovered()[:3]]
-    judgement = told(recovered(), recovery(4), other)
+    judgement = judgement_of(recovered(), recovery(4), other)
     assert judgement.verdict is Verdict.UNKNOWN
     assert (judgement.seen["legal"], judgement.seen["unseen"]) == (1, 1)
 
@@ -292,7 +294,7 @@ def test_one_recovery_that_was_not_seen_leaves_the_property_unknown():
 def test_a_close_that_nobody_dated_may_be_of_any_writer_that_was_active():
     versions = [created(), recovering(1), closed(-1, 2)]
     made = operation(Kind.CREATE)
-    [finding] = told(versions, made, recovery(-1, denied=())).findings
+    [finding] = judgement_of(versions, made, recovery(-1, denied=())).findings
     assert (finding.kind, finding.first_entry, finding.last_entry) == ("ended_too_soon", 0, 0)
     assert finding.proof[0] == "metadata version 2: CLOSED at -1 after IN_RECOVERY"
     assert finding.proof[-1].startswith("to reader about entry 0")
@@ -301,13 +303,13 @@ def test_a_close_that_nobody_dated_may_be_of_any_writer_that_was_active():
 
 
 def test_a_close_of_an_open_ledger_is_nobodys_recovery():
-    judgement = told(created(), closed(4, latest_ns=BY), [acked(entry) for entry in range(10)])
+    judgement = judgement_of(created(), closed(4, latest_ns=BY), [acked(entry) for entry in range(10)])
     assert judgement.verdict is Verdict.NOT_JUDGED
     assert judgement.seen["recoveries"] == 0
 
 
 def test_a_recovery_of_which_no_frame_was_seen_is_unknown():
-    judgement = told(recovered())
+    judgement = judgement_of(recovered())
     assert judgement.verdict is Verdict.UNKNOWN
     assert judgement.notes == (
         "1 close after a recovery of which no frame or not every version was seen, first ledger 1",
@@ -318,42 +320,44 @@ def test_a_recovery_of_which_no_frame_was_seen_is_unknown():
 def test_an_unseen_version_may_name_other_bookies(missing):
     versions, adds = recovered()[:3], recovered()[3]
     del versions[missing]
-    judgement = told(versions, adds, recovery(4, denied=("b1",)))
+    judgement = judgement_of(versions, adds, recovery(4, denied=("b1",)))
     assert judgement.verdict is Verdict.UNKNOWN
     assert judgement.seen["unseen"] == 1
 
 
 def test_of_a_ledger_of_which_only_the_end_was_seen_nothing_is_known():
-    assert told(closed(4, 2, latest_ns=BY), recovery(4, denied=("b1",))).seen["unseen"] == 1
-    assert told(closed(4, 0, latest_ns=BY), recovery(4, denied=("b1",))).seen["recoveries"] == 0
+    assert judgement_of(closed(4, 2, latest_ns=BY), recovery(4, denied=("b1",))).seen["unseen"] == 1
+    assert judgement_of(closed(4, 0, latest_ns=BY), recovery(4, denied=("b1",))).seen["recoveries"] == 0
 
 
 def test_what_replication_does_to_a_closed_ledger_is_no_recovery():
     moved = closed(4, 4, fragments={0: ("b4", "b2", "b3")})
-    assert told(recovered(), moved, recovery(4)).verdict is Verdict.VALID
+    assert judgement_of(recovered(), moved, recovery(4)).verdict is Verdict.VALID
 
 
 def test_a_malformed_version_is_left_to_the_checker_of_metadata():
-    judgement = told(recovered(fragments={0: ("b1", "b2")}), recovery(4, denied=("b1",)))
+    judgement = judgement_of(recovered(fragments={0: ("b1", "b2")}), recovery(4, denied=("b1",)))
     assert judgement.seen["unseen"] == 1
-    assert told(recovered(write_quorum=5), recovery(4, found=(4,), denied=("b1",))).seen["unseen"] == 1
-    assert told(recovered(fragments={7: ("b1", "b2", "b3")}), recovery(4)).seen["unseen"] == 1
+    assert (
+        judgement_of(recovered(write_quorum=5), recovery(4, found=(4,), denied=("b1",))).seen["unseen"] == 1
+    )
+    assert judgement_of(recovered(fragments={7: ("b1", "b2", "b3")}), recovery(4)).seen["unseen"] == 1
 
 
 @pytest.mark.parametrize("damaged", ["frames: 3 records lost", "ledgers: torn", "operations: writer torn"])
 def test_nothing_is_found_where_an_answer_may_be_missing(damaged):
-    judgement = told(recovered(), recovery(4, denied=("b1",)), damage=(damaged,))
+    judgement = judgement_of(recovered(), recovery(4, denied=("b1",)), damage=(damaged,))
     assert judgement.verdict is Verdict.UNKNOWN
     assert not judgement.findings
 
 
 def test_a_run_that_was_not_closed_in_order_convicts_nobody():
-    assert told(recovered(), recovery(4, denied=("b1",)), complete=False).verdict is Verdict.UNKNOWN
+    assert judgement_of(recovered(), recovery(4, denied=("b1",)), complete=False).verdict is Verdict.UNKNOWN
 
 
 def test_without_a_wire_log_there_is_nothing_to_judge_unless_the_plan_asks_for_it():
-    assert told(recovered(), wire=False).verdict is Verdict.NOT_JUDGED
-    assert told(recovered(), wire=False, required=("recovery",)).verdict is Verdict.UNKNOWN
+    assert judgement_of(recovered(), wire=False).verdict is Verdict.NOT_JUDGED
+    assert judgement_of(recovered(), wire=False, required=("recovery",)).verdict is Verdict.UNKNOWN
 
 
 def test_an_answer_that_was_never_passed_on_is_none():

@@ -12,9 +12,9 @@ from tests.histories.story import (
     deleted,
     facts,
     kinds,
+    lac_read,
     opened,
     run_facts,
-    told,
     vanished,
 )
 
@@ -115,11 +115,11 @@ def test_a_bookie_owes_during_a_change_only_what_it_owes_before_and_after():
 
 
 def test_an_open_ledger_owes_what_its_lac_covers_not_what_the_final_open_found():
-    history = facts(created(**BEFORE), told(4), shown({1: ALL, 2: ALL, 3: range(6)}, last=9))
+    history = facts(created(**BEFORE), lac_read(4), shown({1: ALL, 2: ALL, 3: range(6)}, last=9))
     late = facts(opened(9), closed(9, earliest_ns=1500, latest_ns=1502))
     judgement = judged(history, late)
     assert (judgement.verdict, judgement.seen["entries"]) == ("valid", 5)
-    assert kinds(judged(history, late, told(7, seq=51))) == [("under_replicated", 6, 7)]
+    assert kinds(judged(history, late, lac_read(7, seq=51))) == [("under_replicated", 6, 7)]
 
 
 def test_the_first_of_the_two_last_passes_counts():

@@ -22,13 +22,13 @@ UNCHECKED = {"preboot_start": None, "mark_limbo": None, "preboot_end": None}
 WHOLE = second(CHECK | REPAIR)
 
 
-def told(*parts, **run):
+def judgement_of(*parts, **run):
     defaults = {"wire": True, "guarded": frozenset({"b1"})}
     return judged(*parts, **{**defaults, **run}).judgements["servers"]
 
 
 def kinds(*parts, **run):
-    return [finding.kind for finding in told(*parts, **run).findings]
+    return [finding.kind for finding in judgement_of(*parts, **run).findings]
 
 
 def denied(at, *, boot=2, entry=3, status=Status.ENOENTRY, kind=Message.READ, **columns):
@@ -36,7 +36,7 @@ def denied(at, *, boot=2, entry=3, status=Status.ENOENTRY, kind=Message.READ, **
 
 
 def test_a_boot_in_the_order_of_the_document_is_valid():
-    judgement = told(MENDED, servers=WHOLE)
+    judgement = judgement_of(MENDED, servers=WHOLE)
     assert (judgement.verdict, judgement.findings) == (Verdict.VALID, ())
     tried = {name for name, number in judgement.seen.items() if name.startswith("tried_") and number}
     assert tried == {
@@ -51,7 +51,7 @@ def test_a_boot_in_the_order_of_the_document_is_valid():
 
 
 def test_an_unclean_end_that_the_next_boot_does_not_see():
-    judgement = told(OPEN, servers=second({"dirty_kept": 19, "answering": 20}), guarded=frozenset())
+    judgement = judgement_of(OPEN, servers=second({"dirty_kept": 19, "answering": 20}), guarded=frozenset())
     assert [finding.kind for finding in judgement.findings] == ["unclean_unseen"]
     assert judgement.findings[0].proof == (
         "b1 boot 1 set its marker at 0.000000004 s",
@@ -85,7 +85,7 @@ def test_a_disk_that_a_fault_changed_may_have_lost_the_marker():
 
 def test_an_orderly_end_is_not_seen_as_unclean():
     assert "clean_seen_unclean" in kinds(OPEN, servers=second(CHECK, STOPPED))
-    assert told(OPEN, servers=second({"dirty_created": 19}, STOPPED)).verdict is Verdict.VALID
+    assert judgement_of(OPEN, servers=second({"dirty_created": 19}, STOPPED)).verdict is Verdict.VALID
 
 
 def test_a_stop_before_it_was_up_leaves_the_marker_in_place():
@@ -107,7 +107,7 @@ def test_available_though_the_check_failed():
 
 def test_available_while_ledgers_are_still_marked():
     other = server(1, 2, "mark_limbo", 19, 19, ledgerId=2)
-    judgement = told(OPEN, servers=(*second(CHECK, mark_limbo=21, preboot_end=22), other))
+    judgement = judgement_of(OPEN, servers=(*second(CHECK, mark_limbo=21, preboot_end=22), other))
     assert [finding.kind for finding in judgement.findings] == ["available_unchecked"]
     assert judgement.findings[0].text.endswith("before its preboot check had marked 1 ledger")
     assert judgement.findings[0].proof == (
@@ -128,7 +128,7 @@ def test_a_mark_needs_to_be_later_by_its_interval():
 
 def test_a_denial_before_the_marks():
     late = second(CHECK, mark_limbo=30, preboot_end=31, registered=40, answering=40)
-    judgement = told(OPEN, denied(20), servers=late)
+    judgement = judgement_of(OPEN, denied(20), servers=late)
     assert [(one.kind, one.ledger) for one in judgement.findings] == [("denied_unchecked", 1)]
     assert "b1 boot 2 denied entry 3 of ledger 1 to reader, received by 0.000000021 s" in (
         judgement.findings[0].proof
@@ -139,7 +139,7 @@ def test_a_denial_before_the_marks():
 
 
 def test_a_ledger_that_was_open_all_the_while_is_marked():
-    judgement = told(OPEN, servers=second(CHECK, mark_limbo=None))
+    judgement = judgement_of(OPEN, servers=second(CHECK, mark_limbo=None))
     assert [(one.kind, one.ledger) for one in judgement.findings] == [("unmarked", 1)]
     assert judgement.findings[0].proof[-1] == "no line of its log marks ledger 1"
 
@@ -172,7 +172,7 @@ def test_a_denial_ends_limbo_too():
 
 def test_the_flag_is_cleared_after_a_check_without_a_ledger_to_retry():
     erring = (*second(CHECK | REPAIR, full_check_end=None), ended(1))
-    judgement = told(MENDED, servers=erring)
+    judgement = judgement_of(MENDED, servers=erring)
     assert [finding.kind for finding in judgement.findings] == ["flag_cleared_early"]
     assert judgement.findings[0].proof[0] == (
         "b1 boot 2 ended a full check with 1 ledger to retry at 0.000000033 s"
@@ -187,7 +187,7 @@ def ended(left):
 
 
 def test_what_a_full_check_should_have_copied_is_not_denied_after_it():
-    judgement = told(MENDED, denied(40, entry=2), servers=WHOLE)
+    judgement = judgement_of(MENDED, denied(40, entry=2), servers=WHOLE)
     assert [(one.kind, one.ledger) for one in judgement.findings] == [("denied_repaired", 1)]
     assert judgement.findings[0].proof[1:3] == (
         "b1 boot 2 ended its full check and cleared the flag at 0.000000034 s",
@@ -211,7 +211,7 @@ def test_a_full_check_begins_after_the_marks():
 
 def test_a_cookie_is_stamped_after_the_marks():
     assert not kinds(OPEN, servers=second(STAMPED, STOPPED))
-    assert "tried_stamped_unchecked" in told(OPEN, servers=second(STAMPED, STOPPED)).seen
+    assert "tried_stamped_unchecked" in judgement_of(OPEN, servers=second(STAMPED, STOPPED)).seen
     for early in ({"cookie_stamped": 14}, {"preboot_end": None}):
         assert kinds(OPEN, servers=second(STAMPED, STOPPED, **early)) == ["stamped_unchecked"]
 
@@ -225,8 +225,8 @@ def test_a_second_crash_does_not_take_the_protection_away():
     assert not kinds(shut, denied(50, boot=3), servers=lives)
     ended = [OPEN, closed(2, 1, earliest_ns=38, latest_ns=39)]
     assert not kinds(ended, denied(50, boot=3), servers=lives)
-    assert "tried_protection_lost" not in told(ended, denied(50, boot=3), servers=lives).seen
-    assert told(shut, denied(50, boot=3), servers=lives).seen["tried_protection_lost"] == 1
+    assert "tried_protection_lost" not in judgement_of(ended, denied(50, boot=3), servers=lives).seen
+    assert judgement_of(shut, denied(50, boot=3), servers=lives).seen["tried_protection_lost"] == 1
 
 
 def lost_after(*parts, first=None, without=(), **run):
@@ -256,7 +256,7 @@ def test_what_differs_from_the_document_is_noted():
     other = metadata(0, 1, ledger=2, earliest_ns=2, latest_ns=3, fragments={0: ("b2", "b3", "b4")})
     shut = [created(ledger=3, latest_ns=3), closed(2, 1, ledger=3, earliest_ns=4, latest_ns=5)]
     shown = said(Message.READ, 1, 29, entry=0, boot=2, source=READER)
-    notes = told(MENDED, other, shut, shown, servers=WHOLE).notes
+    notes = judgement_of(MENDED, other, shut, shown, servers=WHOLE).notes
     assert notes == (
         "differs from BP-46: b1 boot 2 neither fenced ledger 2 nor put it in limbo, for its last ensemble "
         "is of others; BP-46 does so with all open ledgers",
@@ -271,29 +271,29 @@ def test_what_differs_from_the_document_is_noted():
 @pytest.mark.parametrize("stage", ["listening", "registered", "answering"])
 def test_without_a_log_nothing_is_proven(stage):
     unread = (*CRASHED, *life(2, {stage: 20}, began=11, read=False))
-    judgement = told(OPEN, servers=unread)
+    judgement = judgement_of(OPEN, servers=unread)
     assert (judgement.verdict, judgement.findings) == (Verdict.UNKNOWN, ())
     assert judgement.notes == ("the log of b1 boot 2 was not read",)
     old = [row for row in second({"answering": 20}) if row["event"] != "log_read"]
-    assert told(OPEN, servers=old).verdict is Verdict.UNKNOWN
-    assert told(OPEN, servers=old, guarded=frozenset()).verdict is Verdict.NOT_JUDGED
+    assert judgement_of(OPEN, servers=old).verdict is Verdict.UNKNOWN
+    assert judgement_of(OPEN, servers=old, guarded=frozenset()).verdict is Verdict.NOT_JUDGED
     dead = (*CRASHED, *life(2, {}, began=11, killed=12, read=False))
-    assert told(OPEN, servers=dead).verdict is Verdict.NOT_JUDGED
+    assert judgement_of(OPEN, servers=dead).verdict is Verdict.NOT_JUDGED
 
 
 @pytest.mark.parametrize("damage", ["servers: torn", "ledgers: torn", "faults: torn"])
 def test_damage_convicts_nobody(damage):
-    judgement = told(OPEN, servers=second(CHECK, preboot_start=None), damage=(damage,))
+    judgement = judgement_of(OPEN, servers=second(CHECK, preboot_start=None), damage=(damage,))
     assert (judgement.verdict, judgement.findings) == (Verdict.UNKNOWN, ())
 
 
 @pytest.mark.parametrize(("at_ns", "noted"), [(15, False), (16, True), (30, True), (31, False)])
 def test_an_answer_out_of_limbo_is_noted_until_the_repair_has_ended(at_ns, noted):
     shown = said(Message.READ, 1, at_ns, entry=0, boot=2, source=READER)
-    notes = told(MENDED, shown, servers=WHOLE).notes
+    notes = judgement_of(MENDED, shown, servers=WHOLE).notes
     assert any("out of limbo, and ended the repair" in note for note in notes) is noted
     endless = second(CHECK | REPAIR, ledger_check_and_copy_end=None, killed=99)
-    notes = told(MENDED, shown, servers=endless).notes
+    notes = judgement_of(MENDED, shown, servers=endless).notes
     assert any("out of limbo, and never ended the repair" in note for note in notes) is (at_ns > 15)
 
 
@@ -301,20 +301,20 @@ def test_what_differs_from_the_document_is_noted_once_and_counted():
     others = [
         metadata(0, 1, ledger=ledger, latest_ns=3, fragments={0: ("b2", "b3", "b4")}) for ledger in (2, 4)
     ]
-    (note,) = told(OPEN, others, servers=second(CHECK)).notes
+    (note,) = judgement_of(OPEN, others, servers=second(CHECK)).notes
     assert "fenced ledger 2" in note and note.endswith("(2 such cases in all)")
-    assert told(OPEN, others, servers=second(CHECK), guarded=frozenset()).notes == ()
-    assert told(OPEN, others, servers=second(CHECK, preboot_end=None)).notes == ()
+    assert judgement_of(OPEN, others, servers=second(CHECK), guarded=frozenset()).notes == ()
+    assert judgement_of(OPEN, others, servers=second(CHECK, preboot_end=None)).notes == ()
 
 
 def test_frames_that_are_lost_may_have_been_denials_and_take_nothing_from_an_anomaly():
     torn = {"damage": ("frames: torn",)}
-    judgement = told(MENDED, servers=WHOLE, **torn)
+    judgement = judgement_of(MENDED, servers=WHOLE, **torn)
     assert (judgement.verdict, judgement.notes[0]) == (Verdict.UNKNOWN, "damaged evidence: frames: torn")
     assert kinds(OPEN, servers=second(CHECK, mark_limbo=None), **torn) == ["unmarked"]
-    assert told(OPEN, servers=CRASHED, **torn).verdict is Verdict.NOT_JUDGED
+    assert judgement_of(OPEN, servers=CRASHED, **torn).verdict is Verdict.NOT_JUDGED
 
 
 def test_a_run_in_which_nobody_boots_twice():
-    assert told(OPEN, servers=CRASHED).verdict is Verdict.NOT_JUDGED
-    assert told(OPEN, servers=CRASHED, required=("servers",)).verdict is Verdict.UNKNOWN
+    assert judgement_of(OPEN, servers=CRASHED).verdict is Verdict.NOT_JUDGED
+    assert judgement_of(OPEN, servers=CRASHED, required=("servers",)).verdict is Verdict.UNKNOWN

@@ -16,8 +16,8 @@ from tests.histories.story import (
     facts,
     good_ending,
     judged,
+    lac_read,
     run_facts,
-    told,
     unsure,
 )
 
@@ -113,6 +113,6 @@ def test_where_the_evidence_is_damaged_already_nothing_is_added(run):
 
 
 def test_a_lac_that_only_a_frame_carried_obliges_nothing():
-    verdict = judged(created(), unsure(0), sent(0), good_ending(-1), told(-1, client=READER), wire=True)
+    verdict = judged(created(), unsure(0), sent(0), good_ending(-1), lac_read(-1, client=READER), wire=True)
     assert not verdict.judgements["durability"].findings
     assert verdict.verdict is Verdict.UNKNOWN

@@ -18,12 +18,12 @@ from tests.histories.asking import (
 )
 from tests.histories.story import BOOKIES, closed, created, finds, judging, recovering
 
-told = judging("recovery", wire=True)
+judgement_of = judging("recovery", wire=True)
 found = finds("recovery", wire=True)
 
 
 def test_one_positive_answer_is_enough_to_write_an_entry_back():
-    judgement = told(recovered(5), recovery(5, found=(5,)))
+    judgement = judgement_of(recovered(5), recovery(5, found=(5,)))
     assert judgement.verdict is Verdict.VALID
     assert judgement.seen["written_back"] == 1
 
@@ -31,7 +31,7 @@ def test_one_positive_answer_is_enough_to_write_an_entry_back():
 def test_a_close_before_the_write_back_reached_an_ack_quorum_is_an_anomaly():
     parts = [recovered(5), *[fact for fact in recovery(5, found=(5,)) if not acknowledges(fact, "b2", "b3")]]
     assert found(*parts) == [("not_written_back", 5, 5)]
-    assert told(*parts).findings[0].proof[1:] == (
+    assert judgement_of(*parts).findings[0].proof[1:] == (
         "reader was given entry 5 by b1 in a recovery read",
         "recovery adds of entry 5 were acknowledged to reader by b1 (AQ 2)",
     )
@@ -60,7 +60,7 @@ def test_recovery_reads_every_entry_after_the_lac_that_fencing_gave_it():
     parts = [recovered(5), recovery(5, found=(4, 5))]
     assert found(*begun_at(3, *parts)) == []
     assert found(*begun_at(1, *parts)) == [("not_read", 2, 3)]
-    assert told(*begun_at(1, *parts)).findings[0].proof[1:] == (
+    assert judgement_of(*begun_at(1, *parts)).findings[0].proof[1:] == (
         "the highest LAC that an answer to fencing brought reader is 1",
         "no positive answer to a recovery read of entry 2 had reached reader by then",
     )
@@ -120,8 +120,8 @@ def acknowledges(fact, *bookies):
 def test_an_entry_that_nobody_had_read_is_written_back():
     parts = [recovered(), recovery(4), asked("reader", "b2", write_back(3), at=30)]
     assert found(*parts) == [("wrote_back_unread", 3, 3)]
-    assert told(*parts).seen["found_by_fewer_than_AQ"] == 0
-    assert told(*parts).findings[0].proof == (
+    assert judgement_of(*parts).seen["found_by_fewer_than_AQ"] == 0
+    assert judgement_of(*parts).findings[0].proof == (
         "reader sent a recovery add of entry 3, at the proxy by 0.000000030 s",
         "no positive answer to a read of entry 3 had been passed on to reader by then",
     )
@@ -158,11 +158,11 @@ def test_many_unread_entries_are_one_span():
     wrote = [asked("reader", "b2", write_back(entry), at=30) for entry in range(200, 500)]
     parts = [recovered(), recovery(4), wrote, answered("reader", "b1", read(300), at=20)]
     assert found(*parts) == [("wrote_back_unread", 200, 299), ("wrote_back_unread", 301, 499)]
-    assert told(*parts).counts["wrote_back_unread"] == 299
+    assert judgement_of(*parts).counts["wrote_back_unread"] == 299
 
 
 def test_bp46_asks_for_more_positive_answers():
-    judgement = told(recovered(5), recovery(5, found=(4, 5)), ledger_names={1: "main"})
+    judgement = judgement_of(recovered(5), recovery(5, found=(4, 5)), ledger_names={1: "main"})
     assert judgement.verdict is Verdict.VALID
     assert judgement.seen["found_by_fewer_than_AQ"] == 2
     assert judgement.notes == (
@@ -170,17 +170,19 @@ def test_bp46_asks_for_more_positive_answers():
         "BP-46 asks for 2 (AQ) (2 entries in all)",
     )
     more = [answered("reader", "b2", read(entry), at=21) for entry in (4, 5)]
-    assert told(recovered(5), recovery(5, found=(4, 5)), more).seen["found_by_fewer_than_AQ"] == 0
+    assert judgement_of(recovered(5), recovery(5, found=(4, 5)), more).seen["found_by_fewer_than_AQ"] == 0
 
 
 def test_bp46_stops_at_a_quorum_coverage_of_unknown_answers():
     errors = [answered("reader", bookie, read(5), EIO, at=19) for bookie in ("b2", "b3")]
-    judgement = told(recovered(5), recovery(5, found=(5,)), errors)
+    judgement = judgement_of(recovered(5), recovery(5, found=(5,)), errors)
     assert judgement.seen["found_beside_QC_unknown"] == 1
     assert "BP-46 makes no progress at 2 of them (QC)" in judgement.notes[1]
-    assert told(recovered(5), recovery(5, found=(5,)), errors[:1]).seen["found_beside_QC_unknown"] == 0
+    assert (
+        judgement_of(recovered(5), recovery(5, found=(5,)), errors[:1]).seen["found_beside_QC_unknown"] == 0
+    )
     kept = [swallowed("reader", bookie, read(5), EIO, at=19) for bookie in ("b2", "b3")]
-    assert told(recovered(5), recovery(5, found=(5,)), kept).seen["found_beside_QC_unknown"] == 0
+    assert judgement_of(recovered(5), recovery(5, found=(5,)), kept).seen["found_beside_QC_unknown"] == 0
 
 
 def test_bp46_counts_fencing_over_the_whole_ensemble():
@@ -188,28 +190,30 @@ def test_bp46_counts_fencing_over_the_whole_ensemble():
     parts = recovered(ensemble=6, write_quorum=3, ack_quorum=2, fragments={0: bookies})
     denied = ("b6", "b1", "b2")
     few = recovery(4, fenced=("b2", "b3", "b5", "b6"), denied=denied)
-    judgement = told(parts, few)
+    judgement = judgement_of(parts, few)
     assert judgement.verdict is Verdict.VALID
     assert judgement.notes == ("differs from BP-46: ledger 1 was fenced on 4 answers; BP-46 asks for 5 (EC)",)
-    assert not told(parts, recovery(4, fenced=bookies[1:], denied=denied)).notes
+    assert not judgement_of(parts, recovery(4, fenced=bookies[1:], denied=denied)).notes
     outside = answered("reader", "b7", fencing(), at=9)
-    assert told(parts, few, outside).notes == judgement.notes
+    assert judgement_of(parts, few, outside).notes == judgement.notes
 
 
 def test_bp46_knows_no_negative_answer_to_fencing():
     empty = answered("reader", "b2", fencing(), ENOENTRY, at=9)
-    judgement = told(recovered(), recovery(4, fenced=("b1",)), empty)
+    judgement = judgement_of(recovered(), recovery(4, fenced=("b1",)), empty)
     assert judgement.seen["fencing_denied"] == 1
     assert "b2 answered a fencing read with an explicit negative" in judgement.notes[0]
 
 
 def test_a_bookie_that_recovers_has_answers_that_bp46_counts_and_no_link_carries():
     empty = answered("b3", "b1", fencing(), ENOENTRY, at=9)
-    judgement = told(recovered(5), empty, recovery(5, source="b3", fenced=(), found=(4, 5), denied=("b1",)))
+    judgement = judgement_of(
+        recovered(5), empty, recovery(5, source="b3", fenced=(), found=(4, 5), denied=("b1",))
+    )
     assert (judgement.seen["legal"], judgement.notes) == (1, ())
 
 
 def test_where_the_writers_end_may_be_missing_a_close_is_excused_too_easily_to_be_valid():
     damaged = {"damage": ("servers: torn",)}
-    assert told(recovered(), recovery(4), **damaged).verdict is Verdict.UNKNOWN
+    assert judgement_of(recovered(), recovery(4), **damaged).verdict is Verdict.UNKNOWN
     assert found(recovered(), recovery(4, denied=("b1",)), **damaged) == [("ended_too_soon", 5, 5)]

@@ -51,9 +51,9 @@ def test_the_judgement_comes_as_json(tmp_path: Path) -> None:
     done = CliRunner().invoke(
         command, ["--history", history(tmp_path, *STALE), "--json"], standalone_mode=False
     )
-    told = json.loads(done.output)
-    assert (told["exit"], told["verdict"], told["counts"]) == (4, "anomaly", {"G-single-realtime": 1})
-    assert told["findings"][0]["proof"]
+    result = json.loads(done.output)
+    assert (result["exit"], result["verdict"], result["counts"]) == (4, "anomaly", {"G-single-realtime": 1})
+    assert result["findings"][0]["proof"]
 
 
 @pytest.mark.parametrize(

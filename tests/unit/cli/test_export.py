@@ -59,8 +59,8 @@ def test_what_is_exported_is_condemned_for_the_same(tmp_path: Path, form: str, n
     out = tmp_path / f"history.{form[2:]}"
     done = export(run_folder(tmp_path, case.history), form, "--out", out)
     assert done.exit_code == 0, done.exception
-    told = {one.kind for one in judge_log(read_jepsen(out)).findings}
-    assert told == {one.removeprefix("log/") for one in case.found}
+    results = {one.kind for one in judge_log(read_jepsen(out)).findings}
+    assert results == {one.removeprefix("log/") for one in case.found}
 
 
 def test_an_element_is_a_number_that_says_ledger_and_entry(tmp_path: Path) -> None:

@@ -62,9 +62,9 @@ def test_the_index_and_the_journal_that_a_boot_replays_are_copied(record, places
         "ledgers/locations/000007.sst",
         "ledgers/locations/CURRENT",
     ]
-    told = facts(tmp_path)
-    assert (told["server"], told["boot"], told["failed"]) == ("b1", 1, "")
-    assert 0 < told["began_ns"] <= told["ended_ns"]
+    result = facts(tmp_path)
+    assert (result["server"], result["boot"], result["failed"]) == ("b1", 1, "")
+    assert 0 < result["began_ns"] <= result["ended_ns"]
 
 
 def test_a_copy_lists_its_files(record, places, tmp_path):

@@ -67,24 +67,24 @@ def test_the_end_kills_the_newest_first(keeper: Keeper, tmp_path: Path) -> None:
 
 
 def test_an_exit_is_told_with_its_boot_and_code(keeper: Keeper, tmp_path: Path) -> None:
-    told: list[Exit] = []
-    keeper.on_exit(told.append)
+    results: list[Exit] = []
+    keeper.on_exit(results.append)
     before = time.monotonic_ns()
     spawn(keeper, "b1", tmp_path, [sys.executable, "-I", "-S", "-c", "raise SystemExit(7)"], boot=3)
-    eventually(lambda: bool(told), "the exit")
-    (ended,) = told
+    eventually(lambda: bool(results), "the exit")
+    (ended,) = results
     assert (ended.server, ended.boot, ended.code, ended.signal) == ("b1", 3, 7, None)
     assert before < ended.at_ns < time.monotonic_ns()
 
 
 def test_a_signal_that_ends_is_told_as_a_signal_and_bounds_the_time(keeper: Keeper, tmp_path: Path) -> None:
-    told: list[Exit] = []
-    keeper.on_exit(told.append)
+    results: list[Exit] = []
+    keeper.on_exit(results.append)
     spawn(keeper, "b1", tmp_path)
     before = time.monotonic_ns()
     keeper.signal("b1", signal.SIGKILL)
-    eventually(lambda: bool(told), "the exit")
-    assert (told[0].code, told[0].signal) == (None, signal.SIGKILL)
+    eventually(lambda: bool(results), "the exit")
+    assert (results[0].code, results[0].signal) == (None, signal.SIGKILL)
     last = json.loads((tmp_path / "events.jsonl").read_text().splitlines()[-1])
     assert before < last["earliest_ns"] < last["at_ns"]
 
@@ -94,10 +94,10 @@ def test_a_server_has_its_own_session_and_default_signals(keeper: Keeper, tmp_pa
         "import os, signal; print(os.getsid(0) == os.getpid(),"
         "signal.getsignal(signal.SIGTERM) == signal.SIG_DFL, sorted(os.listdir('/proc/self/fd'))[:5])"
     )
-    told = threading.Event()
-    keeper.on_exit(lambda _: told.set())
+    result = threading.Event()
+    keeper.on_exit(lambda _: result.set())
     spawn(keeper, "b1", tmp_path, [sys.executable, "-I", "-S", "-c", code])
-    assert told.wait(10)
+    assert result.wait(10)
     assert (tmp_path / "b1.log").read_text().startswith("True True ['0', '1', '2', '3']")  # 3: listdir's own
 
 
@@ -186,15 +186,15 @@ def test_a_fork_of_a_killed_harness_does_not_keep_the_servers_alive(tmp_path: Pa
 
 
 def test_a_killed_keeper_leaves_nothing_and_is_reported(keeper: Keeper, tmp_path: Path) -> None:
-    told: list[Exit] = []
-    keeper.on_exit(told.append)
+    results: list[Exit] = []
+    keeper.on_exit(results.append)
     pids = [spawn(keeper, name, tmp_path) for name in ("zk1", "b1")]
     os.kill(pids[1], signal.SIGSTOP)
     keeper.undo(["/bin/sh", "-c", f"echo undone > {tmp_path}/undone"])
 
     os.kill(keeper.pid, signal.SIGKILL)
 
-    eventually(lambda: len(told) == 2, "both exits")
+    eventually(lambda: len(results) == 2, "both exits")
     eventually(lambda: not any(map(alive, pids)), "both gone")
     eventually((tmp_path / "undone").exists, "the undo")
     with pytest.raises(ServerError, match="keeper died"):

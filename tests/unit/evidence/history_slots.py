@@ -26,7 +26,7 @@ FIRST_SEQ = (BOOT << BOOT_SHIFT) + 1
 Half = dict[str, Any]
 
 
-def add(entry: int, *, ledger: int = 5, told: Half | None = None) -> tuple[Half, Half]:
+def add(entry: int, *, ledger: int = 5, result: Half | None = None) -> tuple[Half, Half]:
     """An acknowledged add, or an add with the given outcome half; an empty half means that it never ended."""
     acked = {"ledger": ledger, "entry": entry, "lac": entry, "expected": entry, "outcome": Outcome.OK}
     asked = {
@@ -38,13 +38,13 @@ def add(entry: int, *, ledger: int = 5, told: Half | None = None) -> tuple[Half,
         "handle": 7,
         "size_bytes": 100,
     }
-    return asked, acked if told is None else told
+    return asked, acked if result is None else result
 
 
 def census(entry: int, bookie: int, *, error: int = 0, proof: int = Proof.PROVES_ITSELF) -> tuple[Half, Half]:
     """An answer of a bookie."""
     asked = {"kind": Kind.CENSUS, "ledger": 5, "entry": entry, "last": 1, "handle": bookie, "size_bytes": 100}
-    told = {
+    fields = {
         "ledger": 5,
         "entry": entry,
         "error": error,
@@ -52,7 +52,7 @@ def census(entry: int, bookie: int, *, error: int = 0, proof: int = Proof.PROVES
         "proof": proof,
         "digest": 2**63,
     }
-    return asked, told
+    return asked, fields
 
 
 def watched(version: int, state: int) -> tuple[Half, Half]:
@@ -64,10 +64,10 @@ def watched(version: int, state: int) -> tuple[Half, Half]:
 def history(*slots: tuple[Half, Half], header: Half | None = None, first_ns: int = 1_000) -> bytearray:
     """A whole file with these slots; slot n is invoked at ``first_ns + 10 n`` and ends 5 ns later."""
     parts = [_header(header or {})]
-    for index, (asked, told) in enumerate(slots):
+    for index, (asked, result) in enumerate(slots):
         at_ns = first_ns + 10 * index
         parts.append(_half(INVOKED, {"seq": FIRST_SEQ + index, "ns": at_ns, **asked}))
-        parts.append(_half(COMPLETED, {"ns": at_ns + 5, **told}) if told else bytes(SLOT_BYTES // 2))
+        parts.append(_half(COMPLETED, {"ns": at_ns + 5, **result}) if result else bytes(SLOT_BYTES // 2))
     content = b"".join(parts)
     return bytearray(content + bytes(FILE_BYTES - len(content)))
 

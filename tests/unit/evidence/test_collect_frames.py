@@ -90,8 +90,8 @@ def test_times_that_there_are_not_compare_later_than_any() -> None:
 
 
 def test_a_stamp_that_nothing_vouches_for_is_the_earliest_there_can_be() -> None:
-    told = [row["forwarded_ns"] for row in rows(request(0), request(1, forwarded_ns=0), stamped=False)]
-    assert told == [1000, NEVER]
+    results = [row["forwarded_ns"] for row in rows(request(0), request(1, forwarded_ns=0), stamped=False)]
+    assert results == [1000, NEVER]
 
 
 def test_each_link_has_its_own_ends_and_an_unnamed_one_has_none() -> None:

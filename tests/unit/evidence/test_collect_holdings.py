@@ -184,6 +184,6 @@ def test_copies_are_found_by_their_names(tmp_path):
 
 @given(st.sets(st.integers(0, 60)))
 def test_ranges_are_the_numbers(numbers):
-    told = ranges(numbers)
-    assert {n for first, last in told for n in range(first, last + 1)} == numbers
-    assert all(after[0] > before[1] + 1 for before, after in pairwise(told))
+    result = ranges(numbers)
+    assert {n for first, last in result for n in range(first, last + 1)} == numbers
+    assert all(after[0] > before[1] + 1 for before, after in pairwise(result))

@@ -52,7 +52,7 @@ BOOTS = {
 }
 
 
-def told(log: str, folder: Path) -> list[LogEvent]:
+def log_events_of(log: str, folder: Path) -> list[LogEvent]:
     path = folder / "boot-2.log"
     path.write_bytes(log.encode(errors="surrogateescape"))
     return list(log_events("b1", 2, path))
@@ -64,21 +64,21 @@ def test_a_flush_that_failed_is_told_once_however_long_its_trace(tmp_path: Path)
         "java.io.IOException: No space left on device\n"
         "\tat org.apache.bookkeeper.bookie.BufferedChannel.flush(BufferedChannel.java:201)\n"
     )
-    failed, read = told(log, tmp_path)
+    failed, read = log_events_of(log, tmp_path)
     assert (failed.event, failed.wall_ms) == ("flush_failed", 1795292101505)
     assert read.detail == {"lines": 3, "undated": 2}
 
 
 def test_a_flush_that_a_full_write_cache_began_is_told(tmp_path: Path) -> None:
     line = "0 1795700710881 INFO  [BookieWriteThreadPool-0-0] SingleDirectoryDbLedgerStorage - "
-    full, _ = told(f"{line}Write cache is full, triggering flush {{}}\n", tmp_path)
+    full, _ = log_events_of(f"{line}Write cache is full, triggering flush {{}}\n", tmp_path)
     assert (full.event, full.wall_ms) == ("cache_full", 1795700710881)
 
 
 def test_an_entry_log_that_was_compacted_is_named_in_the_words_of_each_release(tmp_path: Path) -> None:
     new = "0 1795292101505 INFO  [GC] EntryLogCompactor - Removing entry log after compaction {entryLogId=3}"
     old = "7 1795292101506 INFO  [GC] EntryLogCompactor - Removing entry log 3 after compaction"
-    *compacted, _ = told(f"{new}\n{old}\n", tmp_path)
+    *compacted, _ = log_events_of(f"{new}\n{old}\n", tmp_path)
     assert [one.event for one in compacted] == ["entry_log_compacted"] * 2
 
 
@@ -91,21 +91,21 @@ def test_a_transactional_compaction_is_named_in_the_words_of_each_release(tmp_pa
         "7 1795710020778 INFO  [GC] DefaultEntryLogger - Flushed compaction log file a.log with logId 10.\n"
         "7 1795710031222 INFO  [GC] T - Recovered 40000 entry locations from compacted log 10\n"
     )
-    *compacted, _ = told(new + old, tmp_path)
+    *compacted, _ = log_events_of(new + old, tmp_path)
     assert [one.event for one in compacted] == ["compaction_flushed", "compaction_recovered"] * 2
 
 
 def test_an_entry_log_that_was_deleted_is_named_in_the_words_of_each_release(tmp_path: Path) -> None:
     new = "0 1795292101505 INFO  [GC] T - Deleting entryLogId as it has no active ledgers! {entryLogId=3}"
     old = "7 1795292101506 INFO  [GC] T - Deleting entryLogId 3 as it has no active ledgers!"
-    *deleted, _ = told(f"{new}\n{old}\n", tmp_path)
+    *deleted, _ = log_events_of(f"{new}\n{old}\n", tmp_path)
     assert [one.event for one in deleted] == ["entry_log_deleted"] * 2
 
 
 def test_a_key_that_is_refused_is_told_once_for_each_ledger(tmp_path: Path) -> None:
     line = "0 1795423368722 WARN  [BookieHighPriorityThread-OrderedExecutor-0-0] LedgerMetadataIndex - "
     said = line + "Ledger masterKey in db can only be set once {{ledgerId={}}}\n"
-    *refused, _ = told("".join(map(said.format, (0, 0, 3, 0))), tmp_path)
+    *refused, _ = log_events_of("".join(map(said.format, (0, 0, 3, 0))), tmp_path)
     assert [(one.event, one.detail) for one in refused] == [
         ("key_refused", {"ledgerId": 0}),
         ("key_refused", {"ledgerId": 3}),
@@ -114,7 +114,7 @@ def test_a_key_that_is_refused_is_told_once_for_each_ledger(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("release", list(BOOTS))
 def test_a_guarded_boot_is_told_alike_in_every_release(release: str, tmp_path: Path) -> None:
-    events = told(BOOTS[release], tmp_path)
+    events = log_events_of(BOOTS[release], tmp_path)
     assert [(event.event, dict(event.detail)) for event in events if event.event != "journal_replayed"] == [
         ("dirty_found", {}),
         ("unclean_shutdown", {}),
@@ -137,7 +137,7 @@ def test_a_refused_cookie_is_told_once_by_its_exception_and_dated_by_the_line_be
         "org.apache.bookkeeper.bookie.BookieException$InvalidCookieException: no match\n"
         "Caused by: org.apache.bookkeeper.bookie.BookieException$InvalidCookieException: no match\n"
     )
-    refused, read = told(log, tmp_path)
+    refused, read = log_events_of(log, tmp_path)
     assert (refused.event, refused.at_ns, refused.detail) == (
         "cookie_refused",
         5,
@@ -148,12 +148,12 @@ def test_a_refused_cookie_is_told_once_by_its_exception_and_dated_by_the_line_be
 
 def test_an_exception_that_a_client_may_cause_refuses_no_cookie(tmp_path: Path) -> None:
     log = "5 1795279280029 ERROR [w] W - fenced\nx.BookieException$LedgerFencedException: null\n"
-    assert [event.event for event in told(log, tmp_path)] == ["log_read"]
+    assert [event.event for event in log_events_of(log, tmp_path)] == ["log_read"]
 
 
 def test_a_log_without_times_tells_nothing_not_even_that_it_was_read(tmp_path: Path) -> None:
-    assert told("Unclean shutdown detected\n", tmp_path) == []
-    assert told("", tmp_path) == []
+    assert log_events_of("Unclean shutdown detected\n", tmp_path) == []
+    assert log_events_of("", tmp_path) == []
 
 
 LINES = [line for log in BOOTS.values() for line in log.splitlines(keepends=True)]

@@ -24,7 +24,7 @@ def change(zxid: int, op: str, path: str, text: str = "") -> dict[str, Any]:
     return {"op": op, "path": path, "time_ms": 1_500, "zxid": hex(zxid), "version": 0, "data": data}
 
 
-def told(*lines: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+def events_of(*lines: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
     """Server, event and detail of each row, in the order of the transactions."""
     rows = collect_servers([], CLOCK, transactions=lines).table.to_pylist()
     found = [(row["server"], row["event"], json.loads(row["detail"])) for row in rows]
@@ -36,7 +36,7 @@ def told(*lines: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
 
 def test_an_election_names_the_candidates_and_the_auditor() -> None:
     election = f"{ROOT}/auditorelection"
-    assert told(
+    assert events_of(
         change(1, "create", election),
         change(2, "create", f"{election}/V_0000000000", 'bookieId: "ar1:3181"\n'),
         change(3, "set", election, 'bookieId: "ar1:3181"\n'),
@@ -54,7 +54,7 @@ def test_an_election_names_the_candidates_and_the_auditor() -> None:
 
 
 def test_a_ledger_is_marked_with_who_lacks_it_until_it_is_unmarked() -> None:
-    assert told(
+    assert events_of(
         change(1, "create", f"{ROOT}/ledgers"),
         change(2, "create", f"{ROOT}/ledgers/0000"),
         change(3, "create", LEDGER, 'replica: "b1:3181"\nctime: 5\n'),
@@ -72,7 +72,7 @@ def test_a_ledger_is_marked_with_who_lacks_it_until_it_is_unmarked() -> None:
 
 
 def test_switches_are_told_and_layouts_are_not() -> None:
-    assert told(
+    assert events_of(
         change(1, "create", f"{ROOT}/LAYOUT", "x"),
         change(2, "create", f"{ROOT}/disable"),
         change(3, "delete", f"{ROOT}/disable"),
@@ -93,7 +93,7 @@ def test_a_transaction_that_cannot_be_read_is_passed_over(broken: dict[str, Any]
 
 def test_data_that_cannot_be_read_marks_a_ledger_all_the_same() -> None:
     line = change(1, "create", LEDGER) | {"data": "%"}
-    assert told(line) == [("zk1", "ledger_marked", {"ledgerId": 7, "missing": []})]
+    assert events_of(line) == [("zk1", "ledger_marked", {"ledgerId": 7, "missing": []})]
 
 
 LOGS = {
@@ -138,9 +138,9 @@ LOGS = {
 def test_a_check_of_replicas_tells_what_it_counted(line: str, tmp_path: Path) -> None:
     log = tmp_path / "boot-1.log"
     log.write_text(line)
-    told, _ = log_events("ar1", 1, log)
+    event, _ = log_events("ar1", 1, log)
     counts = {"no_copy": 3, "below_ack_quorum": 2, "below_write_quorum": 1}
-    assert (told.event, dict(told.detail)) == ("replicas_check_ended", counts)
+    assert (event.event, dict(event.detail)) == ("replicas_check_ended", counts)
 
 
 @pytest.mark.parametrize("release", LOGS)

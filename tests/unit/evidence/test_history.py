@@ -79,19 +79,19 @@ def test_an_acknowledged_add_is_one_row() -> None:
 
 
 def test_an_add_without_outcome_is_pending_and_never_ended() -> None:
-    (row,) = rows(decoded(history(add(4, told={}))))
+    (row,) = rows(decoded(history(add(4, result={}))))
     assert (row["outcome"], row["completed_ns"], row["entry"]) == (Outcome.PENDING, NEVER, 4)
     assert (row["lac"], row["result"], row["expected"]) == (-1, -1, -1)
 
 
 def test_the_id_that_was_assigned_wins_over_the_one_expected() -> None:
-    told = {"ledger": 5, "entry": 9, "outcome": Outcome.OK, "lac": 9, "expected": 4}
-    (row,) = rows(decoded(history(add(4, told=told))))
+    fields = {"ledger": 5, "entry": 9, "outcome": Outcome.OK, "lac": 9, "expected": 4}
+    (row,) = rows(decoded(history(add(4, result=fields))))
     assert (row["entry"], row["result"], row["expected"]) == (9, 9, 4)
 
 
 def test_a_refused_add_keeps_the_id_it_would_have_had() -> None:
-    (row,) = rows(decoded(history(add(4, told={"ledger": 5, "entry": -1, "error": -11, "outcome": 2}))))
+    (row,) = rows(decoded(history(add(4, result={"ledger": 5, "entry": -1, "error": -11, "outcome": 2}))))
     assert (row["entry"], row["outcome"], row["error"]) == (4, Outcome.FAIL, -11)
 
 
@@ -130,8 +130,8 @@ def test_a_bookies_answer_tells_what_it_holds(error: int, proof: Proof, holding:
 
 
 def test_a_negative_that_no_bookie_gave_is_no_absence() -> None:
-    asked, told = census(3, 2, error=-13)
-    (row,) = rows(decoded(history((asked, told | {"outcome": Outcome.UNKNOWN}))))
+    asked, result = census(3, 2, error=-13)
+    (row,) = rows(decoded(history((asked, result | {"outcome": Outcome.UNKNOWN}))))
     assert row["holding"] == Holding.UNKNOWN
 
 
@@ -150,7 +150,7 @@ def test_a_file_that_was_only_prepared_holds_nothing() -> None:
 
 @pytest.mark.parametrize("stored", [8, 24, 63])
 def test_a_last_invocation_that_was_cut_off_is_no_slot(stored: int) -> None:
-    data = history(add(0), add(1), add(2, told={}))
+    data = history(add(0), add(1), add(2, result={}))
     data[at_slot(2, byte=stored // 8 * 8) : at_slot(3)] = bytes(SLOT_BYTES - stored // 8 * 8)
     segment = decoded(data)
     assert (segment.slots, segment.torn, segment.damage) == (2, 1, ())
@@ -205,8 +205,8 @@ def test_a_file_that_is_cut_short_is_damage_and_its_whole_slots_are_used() -> No
 
 
 def test_a_file_that_is_too_long_has_no_slot_behind_its_last() -> None:
-    asked, told = add(0)
-    behind = history((asked | {"seq": seq(SLOTS)}, told))[at_slot(0) : at_slot(1)]
+    asked, result = add(0)
+    behind = history((asked | {"seq": seq(SLOTS)}, result))[at_slot(0) : at_slot(1)]
     segment = decoded(history() + behind)
     assert (segment.slots, rows(segment)) == (0, [])
     assert segment.damage == (f"the file has {FILE_BYTES + SLOT_BYTES} bytes instead of {FILE_BYTES}",)
@@ -243,7 +243,7 @@ def test_a_file_with_another_header_gives_no_rows(header: dict[str, Any], wrong:
     assert (rows(segment), segment.damage) == ([], (wrong,))
 
 
-WHOLE = history(add(0), add(1, told={}), census(0, 1), watched(0, 1), add(2), add(3))
+WHOLE = history(add(0), add(1, result={}), census(0, 1), watched(0, 1), add(2), add(3))
 SOUND = {(row.get("seq"), row.get("bookie")): row for row in rows(decoded(WHOLE))}
 USED_BYTES = at_slot(6)
 

@@ -36,13 +36,13 @@ def at_record(index: int, byte: int = 0) -> int:
 def test_what_the_proxy_stored_comes_back() -> None:
     found = decoded(segment(request(0), answer(0, status=504, flags=17)))
     assert (found.number, found.used, found.torn, found.damage) == (1, 2, 0, ())
-    told = {name: found.records[name].tolist() for name in found.records.dtype.names or ()}
-    assert told["seq"] == [1, 2]
-    assert told["received_ns"] == [1000, 1010]
-    assert told["forwarded_ns"] == [1005, 1015]
-    assert told["asked_ns"] == [0, 1002]
-    assert (told["status"], told["flags"], told["way"]) == ([-1, 504], [0, 17], [0, 1])
-    assert (told["txn"], told["lac"], told["size_bytes"]) == ([100, 100], [-1, -1], [1100, 1100])
+    results = {name: found.records[name].tolist() for name in found.records.dtype.names or ()}
+    assert results["seq"] == [1, 2]
+    assert results["received_ns"] == [1000, 1010]
+    assert results["forwarded_ns"] == [1005, 1015]
+    assert results["asked_ns"] == [0, 1002]
+    assert (results["status"], results["flags"], results["way"]) == ([-1, 504], [0, 17], [0, 1])
+    assert (results["txn"], results["lac"], results["size_bytes"]) == ([100, 100], [-1, -1], [1100, 1100])
 
 
 def test_a_later_segment_counts_on() -> None:

@@ -75,9 +75,9 @@ def test_every_field_lies_where_the_proxy_says() -> None:
         ("A segment is a header", layout.HEADER),
         ("A log that was closed cleanly", layout.RECORD),
     ):
-        told = {at: FIELDS.get(word, word) for at, word in documented(after).items() if word != "zero"}
+        results = {at: FIELDS.get(word, word) for at, word in documented(after).items() if word != "zero"}
         own = {_at(known, name): name for name in known.names or () if not name.startswith("zero")}
-        assert told | SHARED_WORDS[known.itemsize] == own
+        assert results | SHARED_WORDS[known.itemsize] == own
 
 
 def test_kinds_agree() -> None:

@@ -38,7 +38,7 @@ def stage(tmp_path: Path, observer: Observer) -> Any:
     folder.write_run({"run_id": str(RUN_ID)})
     given = ({"kind": Kind.ENTRY, "ledger": 8, "entry": 1}, {"entry": 1, "outcome": 1})
     read = ({"kind": Kind.READ, "ledger": 5, "entry": 30, "last": 40}, {"entry": 0, "outcome": 1})
-    slots = (add(7, told={}), add(2), add(4, ledger=9), given, read, census(20, 1))
+    slots = (add(7, result={}), add(2), add(4, ledger=9), given, read, census(20, 1))
     for name, some in (("reader-001-000001", slots[1:2]), ("writer-002-000001", slots)):
         (folder.operations / f"{name}.hist").write_bytes(history(*some))
     ledgers = {ledger: (SimpleNamespace(last_entry=last), 0) for ledger, last in CLOSED_AT.items()}

@@ -68,9 +68,9 @@ class Operated:
         """Write a check of replicas with these counts of ledgers into the log, the worst first."""
         self.audit(ended=False, what="ReplicasCheck")
         ends = ("NoReplicaOfAnEntry", "LessThanAQReplicasOfAnEntry", "LessThanWQReplicasOfAnEntry")
-        told = ", ".join(f"numLedgersFoundHaving{end}={n}" for end, n in zip(ends, counts, strict=True))
+        result = ", ".join(f"numLedgersFoundHaving{end}={n}" for end, n in zip(ends, counts, strict=True))
         with self.log("ar1").open("a") as log:
-            log.write(f"0 {time.time_ns() // 10**6} INFO  [A] Task - Completed ReplicasCheck {{{told}}}\n")
+            log.write(f"0 {time.time_ns() // 10**6} INFO  [A] Task - Completed ReplicasCheck {{{result}}}\n")
 
     def administer(self, command: ShellCommand, target: str | None, *, timeout_s: float) -> Administered:
         self.given.append((command.name, target))
@@ -162,8 +162,8 @@ def test_what_is_counted_is_what_the_last_check_of_replicas_told_that_began_sinc
     look = replicas_counted(stage, step)
     assert look() == (False, "no check of replicas has ended that began since; the auditor is ar1")
     cluster.count_replicas(1, 0, 2)
-    told = "ledgers counted: no_copy 1, below_ack_quorum 0, below_write_quorum 2"
-    assert look() == (True, told)
+    message = "ledgers counted: no_copy 1, below_ack_quorum 0, below_write_quorum 2"
+    assert look() == (True, message)
     cluster.count_replicas(0, 0, 0)
     assert look()[0] is False
 

@@ -257,9 +257,9 @@ def test_a_run_that_went_otherwise_meets_nothing_and_says_first_why() -> None:
     met = went_otherwise(Comparison(True, ("as expected: holds",)), ["b1 ended"], decided="")
     assert (met.met, met.contradicted, met.reasons) == (False, False, ("b1 ended",))
     unknown = Comparison(False, ("the verdict is unknown",))
-    told = went_otherwise(unknown, ["append ended ok"], decided="client")
-    assert told.contradicted
-    assert told.reasons == ("the client decided otherwise: append ended ok", "the verdict is unknown")
+    result = went_otherwise(unknown, ["append ended ok"], decided="client")
+    assert result.contradicted
+    assert result.reasons == ("the client decided otherwise: append ended ok", "the verdict is unknown")
     served = went_otherwise(unknown, ["b1 became ready"], decided="server")
     assert (served.contradicted, served.reasons[0]) == (True, "the server decided otherwise: b1 became ready")
     lost = went_otherwise(Comparison(False, ("lost",), unexpected=True), ["append ended ok"], decided="")

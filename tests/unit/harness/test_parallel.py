@@ -110,10 +110,10 @@ def test_results_are_in_the_order_of_the_runs_whichever_ends_first(tmp_path: Pat
         if (request.seed, request.modes) == (5, MODES[:1]):
             for _ in MODES:
                 assert second_done.acquire(timeout=30)
-        told = recorded(request, run)
+        result = recorded(request, run)
         if request.seed == 6:
             second_done.release()
-        return told
+        return result
 
     results = carried_out([prepared(tmp_path, seed=5), prepared(tmp_path, seed=6)], record)
     assert [one.seed for one in results] == [5, 6]
@@ -133,11 +133,11 @@ def test_an_error_ends_the_others_and_says_what_can_be_judged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def record(request: RunRequest, run: Path) -> Recording:
-        told = recorded(request, run)
+        result = recorded(request, run)
         if request.modes == ("unprotected",):
-            return replace(told, error=PrerequisiteError("no space", remedy="free some"))
+            return replace(result, error=PrerequisiteError("no space", remedy="free some"))
         assert FakeRecorders.stopped.wait(30)
-        return replace(told, error=FencepostError("interrupted"))
+        return replace(result, error=FencepostError("interrupted"))
 
     with pytest.raises(FencepostError, match="no space") as raised:
         carried_out([prepared(tmp_path)], record)

@@ -194,19 +194,19 @@ def played(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Plays steps in rounds on a stage that only notes what happens to it."""
 
     def play(steps: tuple[StepSpec, ...], number: int) -> list[str]:
-        told: list[str] = []
+        results: list[str] = []
         stage = SimpleNamespace(
             plan=SimpleNamespace(plan=SimpleNamespace(steps=steps, rounds=number)),
-            faults=SimpleNamespace(heal=lambda: told.append("heal") or ["kill b1"]),
-            ledgers=SimpleNamespace(begin_round=lambda one: told.append(f"begin {one}")),
+            faults=SimpleNamespace(heal=lambda: results.append("heal") or ["kill b1"]),
+            ledgers=SimpleNamespace(begin_round=lambda one: results.append(f"begin {one}")),
             narrator=SimpleNamespace(event=lambda text, style="": None),
             round=0,
         )
-        monkeypatch.setattr(performing, "perform", lambda steps, on: told.append(f"perform {on.round}"))
+        monkeypatch.setattr(performing, "perform", lambda steps, on: results.append(f"perform {on.round}"))
         monkeypatch.setattr(performing, "FAULTS", {"kill": "a fault"})
-        monkeypatch.setattr(performing, "await_quiet", lambda on: told.append("quiet") or "quiet")
+        monkeypatch.setattr(performing, "await_quiet", lambda on: results.append("quiet") or "quiet")
         performing.carry_out(cast("Stage", stage))
-        return told
+        return results
 
     return play
 
@@ -233,16 +233,16 @@ def test_a_step_that_says_it_is_over_leaves_out_what_is_left(
     stage = SimpleNamespace(
         plan=SimpleNamespace(plan=SimpleNamespace(steps=(KILL,), rounds=3)),
         ledgers=SimpleNamespace(begin_round=lambda one: None),
-        narrator=SimpleNamespace(event=lambda text, style="": told.append(text)),
+        narrator=SimpleNamespace(event=lambda text, style="": results.append(text)),
         ended_by=None,
         folder=RunFolder(tmp_path),
         cluster=SimpleNamespace(unplanned=list),
     )
-    told: list[str] = []
+    results: list[str] = []
     monkeypatch.setattr(performing, "perform", over)
     performing.carry_out(cast("Stage", stage))
     assert stage.left_out == "waited 90 s for condition 'quiet'"
-    assert told == ["round 1 of 3", "the steps behind are left out: waited 90 s for condition 'quiet'"]
+    assert results == ["round 1 of 3", "the steps behind are left out: waited 90 s for condition 'quiet'"]
 
 
 def test_each_round_has_its_own_ledgers_and_handles(tmp_path: Path) -> None:

@@ -25,8 +25,8 @@ EXPERIMENTS = experiments_with(UNITS, NAMES)
 Carry = Callable[[Experiment], Outcome]
 
 
-def came(came: Status, acted: int = 1, **told: object) -> Carry:
-    return lambda unit: replace(outcome_of(unit, came, took_s=2.0, **told), acted=acted)
+def came(came: Status, acted: int = 1, **columns: object) -> Carry:
+    return lambda unit: replace(outcome_of(unit, came, took_s=2.0, **columns), acted=acted)
 
 
 def carried(tmp_path: Path, carry: Carry, parallel: int = 1) -> tuple[Store, list[str]]:
@@ -107,11 +107,11 @@ def test_the_table_and_the_page_name_what_was_found(tmp_path: Path) -> None:
     store, _ = carried(
         tmp_path, came(Status.ANOMALY, why="not expected: fencing | x", headline="1 of 21 lost")
     )
-    told = results(store, NAMES)
-    lines = list(table(told, "the campaign gate"))
+    result = results(store, NAMES)
+    lines = list(table(result, "the campaign gate"))
     assert "2 defects: 2 caught" in lines
     assert all(line.count("|") == lines[-1].count("|") for line in lines if line.startswith("|"))
-    text = page(told, "the campaign gate", tmp_path)
+    text = page(result, "the campaign gate", tmp_path)
     assert "not expected: fencing" in text and "fencing/figure protected" in text
     assert "1 of 21 lost" not in text, "a headline also has what the scenario breaks on purpose"
 

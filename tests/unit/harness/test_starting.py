@@ -123,9 +123,9 @@ def test_a_plan_may_go_on_at_once(step: dict[str, bool]) -> None:
 
 
 def test_a_check_that_does_not_end_is_an_error_that_says_what_to_do() -> None:
-    with pytest.raises(NotReadyError, match="b1's preboot check") as told:
+    with pytest.raises(NotReadyError, match="b1's preboot check") as result:
         started(Written(BEGUN), timeout_s=0.05)
-    assert "checked: false" in told.value.remedy
+    assert "checked: false" in result.value.remedy
 
 
 @pytest.mark.parametrize(

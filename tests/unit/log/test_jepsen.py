@@ -138,10 +138,10 @@ def test_what_is_written_is_read_again(tmp_path: Path, as_json: bool) -> None:
         given = story(*(any_history if seed % 2 else simulated)(rng))
         name = "history.json" if as_json else "history.edn"
         text = "\n".join(jepsen_lines(given, as_json=as_json)) + "\n"
-        assert told(read_jepsen(written(tmp_path, text, name))) == told(given)
+        assert seen_by_judging(read_jepsen(written(tmp_path, text, name))) == seen_by_judging(given)
 
 
-def told(given: Transactions) -> list[object]:
+def seen_by_judging(given: Transactions) -> list[object]:
     """What judging depends on: who did what, and whose transactions completed before it began."""
     rows: list[object] = []
     for row in range(len(given)):

@@ -91,21 +91,21 @@ class FakeWire:
 
     def read(self, entry: int) -> bool:
         self._rules.pass_on(Way.REQUESTS, 7, entry, lambda: self._arrive(entry))
-        return self.told(entry)
+        return self.has_answer(entry)
 
     def unanswered(self, entry: int) -> bool:
         return not self.read(entry)
 
-    def told(self, entry: int) -> bool:
+    def has_answer(self, entry: int) -> bool:
         """Whether an answer that was not asked for before is there."""
         if entry not in self._answered:
             return False
         self._answered.remove(entry)
         return True
 
-    def untold(self, entry: int) -> bool:
+    def no_answer(self, entry: int) -> bool:
         """Whether no answer is there that was not asked for before."""
-        return not self.told(entry)
+        return not self.has_answer(entry)
 
     def _arrive(self, entry: int) -> None:
         self.arrived.append(entry)

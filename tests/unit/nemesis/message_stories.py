@@ -42,15 +42,15 @@ class MessageStories:
         assert phases(lines) == ["planned", "injected"]
         assert active.heal() == ["drop writer-b1 (acted once)"]
         assert phases(lines) == WHOLE
-        told = proof(lines, "healed")
-        assert {key: told[key] for key in ("rule", "link", "matched", "acted", "released")} == {
+        result = proof(lines, "healed")
+        assert {key: result[key] for key in ("rule", "link", "matched", "acted", "released")} == {
             "rule": "drop-1",
             "link": "writer-b1",
             "matched": 1,
             "acted": 1,
             "released": 0,
         }
-        assert told["number"] == proof(lines, "injected")["number"] >= 1
+        assert result["number"] == proof(lines, "injected")["number"] >= 1
         assert wire.read(5)
 
     def test_a_fault_that_never_acted_stays_unconfirmed(
@@ -74,8 +74,8 @@ class MessageStories:
         assert active.acted("late") == 2
         assert phases(lines) == WHOLE[:3]
         assert active.heal(name="late") == ["hold writer-b1 (acted 2 times)"]
-        assert wire.told(1)
-        assert wire.told(2)
+        assert wire.has_answer(1)
+        assert wire.has_answer(2)
         assert (proof(lines, "healed")["rule"], proof(lines, "healed")["released"]) == ("late", 2)
         assert phases(lines) == WHOLE
         assert active.acted("late") is None
@@ -86,7 +86,7 @@ class MessageStories:
         assert wire.read(2)
         assert wire.arrived == [2]
         active.heal()
-        assert wire.told(1)
+        assert wire.has_answer(1)
         assert len(proof(lines, "healed")["number"]) == 2
         assert proof(lines, "healed")["acted"] == 1
 
@@ -100,7 +100,7 @@ class MessageStories:
     def test_a_duplicate_arrives_twice(self, wire: Any, active: Active) -> None:
         inject(active, "duplicate", **TO_B1, kinds=("read",), occurrences=(1, 1))
         assert wire.read(1)
-        assert wire.told(1)
+        assert wire.has_answer(1)
         assert wire.arrived == [1, 1]
 
     def test_the_first_of_several_that_acts_wins(
@@ -113,8 +113,8 @@ class MessageStories:
         wait_until_acted(cluster, "drop-1", 1)
         wait_until_acted(cluster, "hold-2", 1)
         active.heal()
-        assert wire.told(2)
-        assert wire.untold(1)
+        assert wire.has_answer(2)
+        assert wire.no_answer(1)
         assert [proof(lines, "healed", fault)["acted"] for fault in (1, 2)] == [1, 1]
 
     def test_a_whole_link_is_silent_until_it_is_healed(self, wire: Any, active: Active, lines: Lines) -> None:
@@ -124,7 +124,7 @@ class MessageStories:
         wait_until(lambda: (active.acted("still") == 1, "it did not act"), 60, "the request to be held")
         assert wire.arrived == []
         assert active.heal(name="still") == ["hold writer-b1 (acted once)"]
-        assert wire.told(1)
+        assert wire.has_answer(1)
         assert wire.arrived == [1]
 
     def test_faults_of_a_link_and_of_its_messages_do_not_clash(

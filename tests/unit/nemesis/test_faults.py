@@ -237,8 +237,8 @@ def test_what_a_fault_of_a_link_to_a_bookie_met_is_part_of_its_proof(
     inject(active, kind, **{"from": "writer", **params})
     cluster.links.passed["writer", "b2"] = Traffic(0, 100)
     active.heal()
-    told = proof(lines, "healed")
-    assert {name: told[name] for name in told if name not in ("began_ns", "links")} == met
+    result = proof(lines, "healed")
+    assert {name: result[name] for name in result if name not in ("began_ns", "links")} == met
 
 
 @pytest.mark.parametrize(("kind", "reads"), [("hold", "rule"), ("slow", "traffic")])

@@ -65,15 +65,15 @@ def test_workers_like_this_process_are_accepted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "said"),
+    ("results", "said"),
     [
         (("3.9.1", {}), "runs Python 3.9.1, the driver"),
         ((sys.version.split()[0], {"numpy": "1.0"}), "has numpy 1.0, the driver numpy"),
         ((sys.version.split()[0], {"pyarrow": ""}), "has no pyarrow, the driver pyarrow"),
     ],
 )
-def test_a_worker_that_differs_is_named(told: tuple[str, dict[str, str]], said: str) -> None:
-    python, packages = told
+def test_a_worker_that_differs_is_named(results: tuple[str, dict[str, str]], said: str) -> None:
+    python, packages = results
     other = worker.about(PACKAGES)._replace(host="w2", python=python)
     other = other._replace(packages={**other.packages, **packages})
     with pytest.raises(JudgementError, match=f"^worker w2 .*{said}") as raised:

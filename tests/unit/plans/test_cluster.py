@@ -32,7 +32,7 @@ def test_directories_keep_the_order_in_which_they_are_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "text", "told"),
+    ("key", "text", "message"),
     [
         ("ledgerDirectories", "/mnt/one", "`/mnt/one` is no name of a ledger directory"),
         ("ledgerDirectories", "ledgers,", "`` is no name"),
@@ -46,13 +46,13 @@ def test_directories_keep_the_order_in_which_they_are_named() -> None:
         ("indexDirectories", "more", "`more` is no name of an index directory"),
     ],
 )
-def test_paths_and_repeats_are_refused(key: str, text: str, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_paths_and_repeats_are_refused(key: str, text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         Start(target="b1", conf={key: text})
 
 
 @pytest.mark.parametrize(
-    ("disks", "told"),
+    ("disks", "message"),
     [
         ({"more": ["more"]}, "`more` needs `journal: own`"),
         ({"journal": "own", "more": ["ledgers"]}, "have a disk without `more`"),
@@ -61,9 +61,9 @@ def test_paths_and_repeats_are_refused(key: str, text: str, told: str) -> None:
     ],
 )
 def test_directories_that_have_a_disk_already_or_are_paths_are_refused(
-    disks: dict[str, object], told: str
+    disks: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(ValidationError, match=told):
+    with pytest.raises(ValidationError, match=message):
         Disks.model_validate(disks)
 
 

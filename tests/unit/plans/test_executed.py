@@ -80,7 +80,7 @@ def test_rounds_keep_the_planned_times(load_steps: Callable[[str], Plan]) -> Non
 
 
 def test_a_ledger_gets_the_ensemble_that_it_had(load_steps: Callable[[str], Plan]) -> None:
-    told = {**record([0], 5 * S, 5 * S), "facts": {"bookies": ["b3", "b1", "b2"]}}
-    create = only(executed(load_steps(STEPS), begins([told])).steps[0])
+    fields = {**record([0], 5 * S, 5 * S), "facts": {"bookies": ["b3", "b1", "b2"]}}
+    create = only(executed(load_steps(STEPS), begins([fields])).steps[0])
     assert create.params.model_dump()["bookies"] == ("b3", "b1", "b2")
     assert create.at_s == 0

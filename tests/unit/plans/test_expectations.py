@@ -180,9 +180,9 @@ def test_a_standing_defect_is_told_and_excuses_nothing_else(
 ) -> None:
     comparison = compared(stated, found, mode=mode, version=version)
     assert comparison.met is met
-    told = "met on the way, a known defect: defect servers (available_unchecked), docs/findings/"
+    message = "met on the way, a known defect: defect servers (available_unchecked), docs/findings/"
     known = UNCHECKED.kind in {defect.kind for defect in standing(mode, version)}
-    assert (told in "\n".join(comparison.reasons)) is (UNCHECKED in found and known)
+    assert (message in "\n".join(comparison.reasons)) is (UNCHECKED in found and known)
 
 
 def test_a_length_that_recovery_took_from_an_answer_is_known_in_every_mode() -> None:

@@ -281,7 +281,7 @@ def test_modifiers_stand_behind_the_step_they_belong_to() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ("kill_bookie: 8", "kil_bookie: 8", "unknown fault `kil_bookie`; did you mean `kill_bookie`?"),
         ("[3/3/2, 3/3/2", "[3/2/3, 3/3/2", "quorums must satisfy E >= WQ >= AQ >= 1, not E=3 WQ=2 AQ=3"),
@@ -292,7 +292,9 @@ def test_modifiers_stand_behind_the_step_they_belong_to() -> None:
         ("flushInterval: [1000, 10000, 3600000, 3600000, 3600000]", "flushInterval: []", "is empty"),
     ],
 )
-def test_a_mistake_in_a_profile_is_told_with_its_place(tmp_path: Path, old: str, new: str, told: str) -> None:
+def test_a_mistake_in_a_profile_is_told_with_its_place(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
     text = DEFAULT.read_text(encoding="utf-8")
     assert old in text
     path = tmp_path / "mine.yaml"
@@ -300,7 +302,7 @@ def test_a_mistake_in_a_profile_is_told_with_its_place(tmp_path: Path, old: str,
     line = 1 + text[: text.index(old)].count("\n")
     with pytest.raises(PlanError) as caught:
         load_profile(path)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert f"mine.yaml:{line}:" in str(caught.value)
 
 

@@ -100,8 +100,8 @@ def test_a_fault_and_its_end_belong_together() -> None:
         {"end_load": {"as": "l"}},
         {"heal": {}},
     ]
-    told = [sorted(index for (index,) in unit) for unit in units(steps)]
-    assert told == [[0, 7], [1, 3], [2, 4], [5, 6], [8]]
+    results = [sorted(index for (index,) in unit) for unit in units(steps)]
+    assert results == [[0, 7], [1, 3], [2, 4], [5, 6], [8]]
 
 
 def kills_a_bookie_that_has_a_quiet_ledger(tree: Tree) -> bool:

@@ -127,17 +127,17 @@ def _headline(mode: str, entries: int) -> str:
 def _verdict(scenario: str, mode: str, entries: int, hostile: str, *, lost: bool) -> RunVerdict:
     last, proof = entries - 1, [f"writer got ok for entry {entries - 1}{hostile}"]
     loss = Finding("durability", "lost", 4, last, last, 1, "unexplained", f"lost{hostile}", proof)
-    told = Verdict.ANOMALY if lost else Verdict.VALID
+    result = Verdict.ANOMALY if lost else Verdict.VALID
     judgement = Judgement(
         "durability",
-        told,
+        result,
         "a census",
         seen={"acknowledged": entries},
         counts={"lost": int(lost)},
         findings=[loss] if lost else [],
         notes=[f"a note{hostile}"],
     )
-    return RunVerdict(scenario, mode, told, _headline(mode, entries), {"durability": judgement})
+    return RunVerdict(scenario, mode, result, _headline(mode, entries), {"durability": judgement})
 
 
 def _table(name: str, rows: list[dict[str, Any]]) -> pa.Table:

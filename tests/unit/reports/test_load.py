@@ -64,12 +64,12 @@ def test_every_operation_of_a_client_is_counted_once(operations: list[Operation]
 def test_quantiles_of_one_moment_are_those_of_its_latencies(latencies: list[int]) -> None:
     adds = [(Kind.ADD, 1, Outcome.OK, 5 * 10**9 - took, took) for took in latencies]
     load = load_over_time(table(adds), 0, OBSERVER)
-    told = {name: [one for one in values if one is not None] for name, values in load["add_ms"].items()}
+    results = {name: [one for one in values if one is not None] for name, values in load["add_ms"].items()}
     ordered = sorted(latencies)
-    assert len(told["most"]) == 1
+    assert len(results["most"]) == 1
     for name, share in (("p50", 0.5), ("p99", 0.99), ("most", 1.0)):
         place = max(int(np.ceil(len(ordered) * share)) - 1, 0)
-        assert told[name][0] == float(f"{ordered[place] / 1e6:.4g}")
+        assert results[name][0] == float(f"{ordered[place] / 1e6:.4g}")
 
 
 def test_an_add_without_an_end_is_shown_where_it_was_invoked_and_has_no_latency() -> None:

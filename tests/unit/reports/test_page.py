@@ -162,10 +162,10 @@ def test_the_timeline_has_boots_faults_and_the_flagged_ledger(tmp_path: Path) ->
 
 def test_a_step_that_could_not_be_carried_out_stands_in_the_timeline_with_its_error(tmp_path: Path) -> None:
     found = stored_run(tmp_path, modes=["unprotected"])
-    told = {"step": "wait_for", "planned": "ok", "error": "b1 is silent"}
-    told |= {"began_ns": BEGAN, "ended_ns": BEGAN}
+    fields = {"step": "wait_for", "planned": "ok", "error": "b1 is silent"}
+    fields |= {"began_ns": BEGAN, "ended_ns": BEGAN}
     with found.modes[0].steps.open("a") as file:
-        file.write(json.dumps(told) + "\n")
+        file.write(json.dumps(fields) + "\n")
     (mode,) = stored_modes(found)
     assert timeline(mode)["steps"][-1][2:] == ["step odd", "wait_for", "b1 is silent"]
 

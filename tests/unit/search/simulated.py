@@ -10,5 +10,5 @@ def ending(
 ) -> type[Ended]:
     """A class of runs with this verdict and failures of these kinds, all of them ``known`` or none."""
     found = frozenset(kinds)
-    told = {"verdict": verdict, "headline": headline, "kinds": found, "losses": frozenset(losses)}
-    return type("Simulated", (Ended,), {**told, "known": found if known else frozenset()})
+    columns = {"verdict": verdict, "headline": headline, "kinds": found, "losses": frozenset(losses)}
+    return type("Simulated", (Ended,), {**columns, "known": found if known else frozenset()})

@@ -102,7 +102,7 @@ def test_coverage_counts_runs_and_times() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "told"),
+    ("target", "text"),
     [
         ("b1", "bookie"),
         ("b1,b2", "bookies"),
@@ -111,8 +111,8 @@ def test_coverage_counts_runs_and_times() -> None:
         ("ar1", "autorecovery"),
     ],
 )
-def test_targets_are_told_by_what_they_are(target: str, told: str) -> None:
-    assert whom(target) == told
+def test_targets_are_told_by_what_they_are(target: str, text: str) -> None:
+    assert whom(target) == text
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("5m", 300), ("1.5h", 5400), ("7", 7)])

@@ -24,14 +24,14 @@ def descriptors() -> int:
 
 class FakeDeaths:
     def __init__(self) -> None:
-        self.told: queue.Queue[tuple[str, int] | None] = queue.Queue()
+        self.events: queue.Queue[tuple[str, int] | None] = queue.Queue()
 
     def __iter__(self) -> Iterator[tuple[str, int]]:
-        while (one := self.told.get()) is not None:
+        while (one := self.events.get()) is not None:
             yield one
 
     def close(self) -> None:
-        self.told.put(None)
+        self.events.put(None)
 
 
 class FakeEngine:
@@ -52,7 +52,7 @@ class FakeEngine:
         return 4711
 
     def kill(self, container: str, number: int) -> None:
-        self.stream.told.put((container, 128 + number))
+        self.stream.events.put((container, 128 + number))
 
     def exit_code(self, container: str) -> int | None:
         return 0
@@ -102,7 +102,7 @@ def test_an_end_belongs_to_the_boot_that_was_begun_last(scene: Scene, tmp_path: 
     with pytest.raises(ServerError, match="no container of b1 is running"):
         scene.containers.signal("b1", signal.SIGKILL)
     scene.start("b1", 2, home="image:2")
-    scene.engine.stream.told.put(("c-b1", 3))
+    scene.engine.stream.events.put(("c-b1", 3))
     second = scene.next()
     assert (second.boot, second.code, second.signal) == (2, 3, None)
     assert scene.project.images == [("b1", "image:1"), ("b2", "image:1"), ("b1", "image:2")]
@@ -119,7 +119,7 @@ def test_an_end_belongs_to_the_boot_that_was_begun_last(scene: Scene, tmp_path: 
 
 
 def test_ends_of_others_are_nobodys(scene: Scene) -> None:
-    scene.engine.stream.told.put(("c-else", 137))
+    scene.engine.stream.events.put(("c-else", 137))
     scene.start("b1", 1)
     scene.containers.signal("b1", signal.SIGTERM)
     assert scene.next().server == "b1"

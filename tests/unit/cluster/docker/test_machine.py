@@ -46,9 +46,9 @@ OURS = ["boot", "time:[1]", ".seen-1"]
     ],
 )
 def test_containers_must_be_on_this_very_machine(theirs: list[str], why: str) -> None:
-    told = difference(theirs, OURS, Path("/results"))
-    assert why in told
-    assert bool(told) == bool(why)
+    result = difference(theirs, OURS, Path("/results"))
+    assert why in result
+    assert bool(result) == bool(why)
 
 
 class FakeEngine(EngineSocket):

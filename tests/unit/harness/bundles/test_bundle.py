@@ -62,13 +62,13 @@ def test_no_host_user_path_or_environment_is_in_it(
 ) -> None:
     monkeypatch.setenv("LOGNAME", "malvolio")  # some containers have users without a name
     bundle = write_bundle(run, tmp_path / "b.zip", full=False)
-    told = texts(bundle.path)
+    result = texts(bundle.path)
     secrets = ["mallory", "example.org", "10.1.2.3", "fe80", "environment:u", str(tmp_path), "/home"]
     names = {socket.gethostname(), getpass.getuser()}
-    assert [one for one in (*secrets, *names) if len(one) > 2 and one in told] == []
-    assert "RUN/protected/servers/b1/boot-1.conf" in told
-    assert "/ledgers/00/0000/L0000 on 127.4.0.1" in told
-    assert "12:30:45" in told
+    assert [one for one in (*secrets, *names) if len(one) > 2 and one in result] == []
+    assert "RUN/protected/servers/b1/boot-1.conf" in result
+    assert "/ledgers/00/0000/L0000 on 127.4.0.1" in result
+    assert "12:30:45" in result
     with zipfile.ZipFile(bundle.path) as archive:
         tree = json.loads(archive.read("protected/run.json"))
     assert (tree["host"], tree["argv"], tree["seed"]) == ({}, [], 7)
