@@ -68,6 +68,7 @@ class Names:
     disks: tuple[str, ...] | None = None
     autorecovery: tuple[str, ...] = ()
     followers: tuple[str, ...] = ()
+    operators: tuple[str, ...] = ()
     chaos: bool = False
 
     def within_chaos(self) -> Names:
@@ -187,7 +188,7 @@ _server = _in_the_plan(
 )
 _source = _in_the_plan(
     "source of a link",
-    lambda names: [names.clients, names.bookies, names.autorecovery, names.followers],
+    lambda names: [names.clients, names.bookies, names.autorecovery, names.followers, names.operators],
     form="source",
     placeholders=PLACEHOLDERS,
 )
@@ -239,7 +240,7 @@ Bookies = Annotated[tuple[BookieName, ...], once("bookie")]
 Clients = Annotated[tuple[ClientName, ...], once("client")]
 ServerName = Annotated[str, AfterValidator(_server), _schema("a bookie, zk1, ar1 .. arN, or a client")]
 SourceName = Annotated[
-    str, AfterValidator(_source), _schema("where a link begins: a client, a bookie, ar1 .. arN, or zk2")
+    str, AfterValidator(_source), _schema("where a link begins: a client, bookie, ar1 .. arN, zk2 or admin")
 ]
 DestinationName = Annotated[str, AfterValidator(_destination), _schema("where a link ends: a bookie or zk1")]
 LogName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,30}$")]

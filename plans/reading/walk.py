@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from plans.cluster import SHARED, disk_names
 from plans.grammar.names import Names, bookie_names
 from plans.reading.document import Path
-from protocol.addresses import FOLLOWER, MAX_AUTORECOVERY, MAX_BOOKIES, autorecovery_names
+from protocol.addresses import ADMIN, FOLLOWER, MAX_AUTORECOVERY, MAX_BOOKIES, autorecovery_names
 
 MODIFIERS = ("at_s", "when", "outcome", "note")
 """Keys that are allowed beside a step's name."""
@@ -56,6 +56,7 @@ def names_of(tree: object, *, faults: tuple[str, ...] | None, modes: tuple[str, 
         disks=_disks(cluster.get("disks")),
         autorecovery=tuple(autorecovery_names(_number(cluster.get("autorecovery", 0), MAX_AUTORECOVERY))),
         followers=(FOLLOWER,) if cluster.get("zk2") else (),
+        operators=(ADMIN,) if any(step.name == ADMIN for step in steps) else (),
     )
 
 

@@ -142,6 +142,16 @@ def test_the_second_server_of_zookeeper_has_a_link_where_bookies_use_it() -> Non
         adapter.validate_python("zk2", context=without.context())
 
 
+def test_admin_commands_have_links_where_the_plan_has_such_a_step() -> None:
+    adapter: TypeAdapter[str] = TypeAdapter(SourceName)
+    tree = {"clients": ["w"], "steps": [{"admin": {"command": "recover", "target": "b1"}}]}
+    used = names_of(tree, faults=None, modes=None)
+    assert adapter.validate_python("admin", context=used.context()) == "admin"
+    without = names_of({"clients": ["w"]}, faults=None, modes=None)
+    with pytest.raises(ValidationError, match="`admin`"):
+        adapter.validate_python("admin", context=without.context())
+
+
 @pytest.mark.parametrize("wrong", [True, -1, 10, "2", None])
 def test_a_wrong_number_of_processes_names_none(wrong: object) -> None:
     tree = {"cluster": {"autorecovery": wrong}, "clients": ["w"]}
