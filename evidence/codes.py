@@ -11,6 +11,7 @@ NEVER = 2**63 - 1
 """Stands for "no such time" in every ``_ns`` column; compares later than any time."""
 
 ANSWERING = "answering"
+CONFIGURED = "configured"
 """The event of a client that became ready, which it does after it has begun its history."""
 RECORDED = "recorded"
 """The event of a client that quit: how many ``slots`` of its history its boot used."""

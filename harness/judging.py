@@ -145,6 +145,12 @@ def broken_unstated(verdict: RunVerdict, folder: RunFolder) -> tuple[str, ...]:
     return tuple(sorted({one.property for one in others}))
 
 
+def whole(verdict: RunVerdict, folder: RunFolder) -> bool:
+    """Whether nothing is missing from the evidence but what steps would have shown that were left out."""
+    judged = verdict.judgements[Sufficiency.name].verdict is not Verdict.UNKNOWN
+    return judged or (not verdict.damage and bool((folder.end() or {}).get("left_out")))
+
+
 def went_otherwise(
     comparison: Comparison, otherwise: Sequence[str], *, decided: str, anomaly: str = ""
 ) -> Comparison:

@@ -31,6 +31,7 @@ from evidence.collect.crosscheck import (
     histories_cut,
     histories_missing,
     logs_missing,
+    settings_missing,
     starts_missing,
     steps_missing,
 )
@@ -217,6 +218,7 @@ class _Raw:
         damage += [f"record: {what}" for what in steps.damage]
         if self.end:
             damage += starts_missing(servers, self.run["bookies"])
+            damage += settings_missing(servers, self.run["bookies"])
             damage += ends_missing(servers)
             damage += ends_unexplained(servers, faults, steps.records)
             logged = {(server, boot) for server, boot, _ in self.logs}

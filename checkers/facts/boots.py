@@ -15,7 +15,7 @@ from typing import TypeVar
 from checkers.facts.alterations import alterations, fault_text, hit, injected
 from checkers.judging.contract import Event, RunFacts
 from checkers.sets.spans import Ints
-from evidence.codes import NEVER
+from evidence.codes import CONFIGURED, NEVER
 from protocol.addresses import OBSERVER, PROXY, ZOOKEEPER
 from protocol.faults import UNPLANNED, Loses, effects_of, unclean
 from protocol.modes import least_loss
@@ -64,12 +64,12 @@ def boots_of(run: RunFacts) -> Mapping[int, tuple[Boot, ...]]:
 
 def _boots(run: RunFacts) -> Mapping[int, tuple[Boot, ...]]:
     last: dict[str, dict[tuple[int, int], Event]] = defaultdict(dict)
-    for event in run.events("started", "exit", "configured"):
+    for event in run.events("started", "exit", CONFIGURED):
         if event.server in run.bookies:
             last[event.name][run.bookies[event.server], event.boot] = event
     found: dict[int, list[Boot]] = defaultdict(list)
     for key, start in sorted(last["started"].items()):
-        configured = last["configured"].get(key)
+        configured = last[CONFIGURED].get(key)
         least = least_loss(configured.detail["conf"]) if configured else run.least_loss.get(start.server)
         found[key[0]].append(replace(_boot(key, start.earliest_ns, last["exit"].get(key)), least_loss=least))
     return {bookie: tuple(boots) for bookie, boots in found.items()}

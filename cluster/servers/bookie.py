@@ -20,6 +20,7 @@ from cluster.processes.site import JavaProgram, Site
 from cluster.servers.answers import answer, listening
 from cluster.servers.disks import Disk, disks_of
 from cluster.servers.holdings import DiskRecord
+from evidence.codes import CONFIGURED
 from plans.cluster import LEDGERS, index_directories, journal_directories, ledger_directories
 from protocol.addresses import bookie_number
 from protocol.errors import ServerError
@@ -96,7 +97,7 @@ class Bookie(Store):
         properties = self.properties()
         conf = self._write_conf(boot, properties)
         journaling = {key: properties[key] for key in JOURNALING if key in properties}
-        self._record(boot, "configured", conf=journaling)
+        self._record(boot, CONFIGURED, conf=journaling)
         if needs_rocksdb_conf(self.version):
             (data / "rocksdb.conf").write_text(ROCKSDB_OPTIONS)
         if boot > 1:

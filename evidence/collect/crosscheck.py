@@ -1,11 +1,11 @@
 """Consistency of the record: what one part of it says must be in another.
 
-Each step of the plan is recorded, each fault step has its fault, each boot of a bookie its start, each
-process that was started its end, each unclean end of a process is caused by a fault or an unplanned death,
-each boot of a client that answered has a history, and that of a client that exited with 0 is whole: no half
-of a slot is torn, and it holds no fewer slots and outcomes than the client reported. Each boot of a bookie or
-of autorecovery has its log, and each bookie that died and was started again a copy of its disk. Returns only
-sentences on damage. The other modules of this package check single files and tables.
+Each step of the plan is recorded, each fault step has its fault, each boot of a bookie its start and its
+settings, each process that was started its end, each unclean end of a process is caused by a fault or an
+unplanned death, each boot of a client that answered has a history, and that of a client that exited with 0
+is whole: no half of a slot is torn, and it holds no fewer slots and outcomes than the client reported. Each
+boot of a bookie or of autorecovery has its log, and each bookie that died and was started again a copy of
+its disk. Returns only sentences on damage. The other modules of this package check single files and tables.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from evidence.codes import ANSWERING, NEVER, RECORDED
+from evidence.codes import ANSWERING, CONFIGURED, NEVER, RECORDED
 from evidence.collect.histories import SegmentFile, tables_of
 from evidence.schemas import FaultRow, ServerRow
 from evidence.shapes import EventDetail, PlanStep, PlanTree, StepLine
@@ -65,6 +65,18 @@ def starts_missing(servers: Sequence[ServerRow], bookies: Iterable[str]) -> Iter
         for boot in range(1, max(last, 1) + 1):
             if (name, boot) not in begun:
                 yield f"servers: the start of {name} boot {boot} is not recorded"
+
+
+def settings_missing(servers: Sequence[ServerRow], bookies: Container[str]) -> Iterator[str]:
+    """Boots of bookies whose settings are not recorded, where those of others are.
+
+    What a fault may take of a boot rests on them. Older releases recorded none.
+    """
+    configured = {(row["server"], row["boot"]) for row in servers if row["event"] == CONFIGURED}
+    for row in servers if configured else ():
+        name, boot = row["server"], row["boot"]
+        if row["event"] == "started" and name in bookies and (name, boot) not in configured:
+            yield f"servers: the settings of {name} boot {boot} are not recorded"
 
 
 def ends_missing(servers: Sequence[ServerRow]) -> Iterator[str]:
@@ -145,17 +157,22 @@ class Slots(NamedTuple):
 def histories_cut(found: Mapping[SegmentFile, Slots], servers: Iterable[ServerRow]) -> Iterator[str]:
     """Torn halves of a client that exited with 0, and fewer slots or outcomes than a client reported.
 
-    Clients of older releases did not count their outcomes.
+    Clients of older releases did not count their outcomes, or reported nothing: where one of a run reported,
+    each that exited with 0 did.
     """
     held: dict[tuple[str, int], Slots] = {}
     for file, slots in found.items():
         life = file.client, file.boot
         held[life] = Slots(*map(sum, zip(held.get(life, (0, 0, 0)), slots, strict=True)))
+    reported = {(row["server"], row["boot"]) for row in servers if row["event"] == RECORDED}
     for row in servers:
         slots, detail = held.get((row["server"], row["boot"]), Slots(0, 0, 0)), json.loads(row["detail"])
         name = f"{tables_of(row['server'])}: {row['server']} boot {row['boot']}"
         if row["event"] == "exit" and detail.get("code") == 0 and slots.torn:
             yield f"{name} exited with 0, and {slots.torn} halves of its slots are torn"
+        silent = slots.used and reported and (row["server"], row["boot"]) not in reported
+        if row["event"] == "exit" and detail.get("code") == 0 and silent:
+            yield f"{name} exited with 0, and what it reported at its end is not recorded"
         if row["event"] != RECORDED:
             continue
         said, ended = detail.get("slots"), detail.get("ended", 0)

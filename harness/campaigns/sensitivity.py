@@ -1,6 +1,7 @@
-"""Which seeded defects a campaign finds: each is tried on its runs until one shows an anomaly.
+"""Which seeded defects a campaign finds: each is tried on its runs until one shows what nothing states.
 
-A defect that never acted proves nothing, and an anomaly of a run in which it did not act is not its own.
+A defect that never acted proves nothing, and an anomaly of a run in which it did not act is not its own. Nor
+is one that the scenario states: it shows without the defect too.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from reports import marks
 from reports.document import document
 
 PAGE, TABLE = "sensitivity.html", "sensitivity.md"
-_HEADS = ("defect", "what goes wrong", "outcome", "run", "what was found", "runs", "seconds")
+_HEADS = ("defect", "what goes wrong", "outcome", "run", "shown by", "what was found", "runs", "seconds")
 
 
 class Found(StrEnum):
@@ -40,8 +41,8 @@ class Found(StrEnum):
 
 _BADGES: Mapping[Found, str] = {Found.CAUGHT: "valid", Found.MISSED: "anomaly"}
 ABOUT = {
-    Found.CAUGHT: "a run in which the defect acted ended with an anomaly (exit code 4)",
-    Found.NOTICED: "such a run ended as unknown or with an error, and none with an anomaly",
+    Found.CAUGHT: "a run in which the defect acted ended with an anomaly or a decision that nothing states",
+    Found.NOTICED: "such a run ended otherwise than expected (unknown, an error), and none showed that",
     Found.MISSED: "the defect acted, and every run was as expected",
     Found.NEVER_ACTED: "the defect acted in no run, which proves nothing",
     Found.NOT_TRIED: "no run of the campaign on a release that has the changed method has run",
@@ -92,13 +93,13 @@ def _of(store: Store, name: str) -> list[Outcome]:
 
 
 def _caught(one: Outcome) -> bool:
-    return one.came is Status.ANOMALY and one.acted > 0
+    return one.came is Status.ANOMALY and one.acted > 0 and bool(one.showed)
 
 
 def _result(defect: Defect, outcomes: Sequence[Outcome]) -> Result:
     acted = [one for one in outcomes if one.acted]
     caught = [one for one in acted if _caught(one)]
-    noticed = [one for one in acted if one.came in (Status.UNKNOWN, Status.ERROR, Status.HUNG)]
+    noticed = [one for one in acted if one.came is not Status.AS_EXPECTED]
     found = Found.MISSED if acted else Found.NEVER_ACTED if outcomes else Found.NOT_TRIED
     by = next(iter((*caught, *noticed)), None)
     if by is not None:
@@ -171,9 +172,9 @@ def _counted(found: Sequence[Result]) -> str:
 
 
 def _cells(one: Result) -> tuple[str, ...]:
-    by = one.by.name if one.by else ""
+    by, shown = (one.by.name, ", ".join(one.by.showed)) if one.by else ("", "")
     runs, took_s = str(one.runs), f"{one.took_s:.0f}"
-    return one.defect.name, one.defect.title, one.found.value, by, one.what, runs, took_s
+    return one.defect.name, one.defect.title, one.found.value, by, shown, one.what, runs, took_s
 
 
 def table(found: Sequence[Result], about: str) -> Iterator[str]:

@@ -18,6 +18,7 @@ from evidence.collected import code_stamp
 from harness.request import RunRequest
 from plans.models import Plan, plan_tree
 
+DECISION = "decision"
 V2 = "v2"
 """The parameter by which a plan lets its clients speak the second version of the wire protocol."""
 _OF_NO_EFFECT = ("about", "alone", "control", "series", "source", "title")
@@ -118,7 +119,8 @@ class Outcome:
     is the processor time of the last run, of the worker that recorded it and of its servers and clients;
     ``cpu_pressure`` the share of its time in which a process of the machine waited for a core. Both are None
     where they are not known. ``judged_by`` is a sum of the code that judges (``code_stamp``), empty in
-    outcomes that were stored before there was one.
+    outcomes that were stored before there was one. ``showed`` are the properties with an anomaly that nothing
+    states, and ``decision`` where a decision or a figure was otherwise than stated.
     """
 
     key: str
@@ -139,6 +141,7 @@ class Outcome:
     cpu_s: float | None = None
     cpu_pressure: float | None = None
     judged_by: str = ""
+    showed: tuple[str, ...] = ()
 
 
 def outcome_of(unit: Experiment, came: Status, **fields: Any) -> Outcome:

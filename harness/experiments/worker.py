@@ -27,7 +27,7 @@ from evidence.seeding import seeded
 from harness.experiments.experiment import Status
 from harness.experiments.series import exit_code
 from harness.experiments.workers import Answer, Judging, Order, Recording, RecordOrder, of_error
-from harness.judging import Judge, broken_unstated, judging
+from harness.judging import Judge, broken_unstated, judging, whole
 from harness.narrator import Narrator
 from harness.preparing import prepare, prepared
 from harness.provenance import cpu_s
@@ -133,6 +133,8 @@ def _told(result: RunResult) -> Judging:
         repeat=result.repeat,
         acted=sum(sum(one.acts.values()) for one in seeded(mode.folder)),
         broken=broken_unstated(mode.verdict, mode.folder),
+        decided=mode.comparison.contradicted,
+        whole=whole(mode.verdict, mode.folder),
     )
 
 

@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Generic, Literal, Self, TypeVar
 
-from harness.experiments.experiment import Experiment, Outcome, Status, outcome_of
+from harness.experiments.experiment import DECISION, Experiment, Outcome, Status, outcome_of
 from harness.provenance import CHECKOUT
 from harness.request import RunRequest
 from plans.models import Plan
@@ -59,7 +59,8 @@ class Recording:
 class Judging:
     """What a recorded run shows: ``broken`` are its properties with an anomaly that nothing states.
 
-    The rest is as in an outcome.
+    ``decided`` says that a client or a server decided otherwise than stated, or a figure is out of bounds;
+    ``whole`` that the evidence is (:func:`harness.judging.whole`). The rest is as in an outcome.
     """
 
     came: Status
@@ -69,6 +70,8 @@ class Judging:
     acted: int = 0
     error: str = ""
     broken: tuple[str, ...] = ()
+    decided: bool = False
+    whole: bool = True
 
 
 class NoAnswerError(FencepostError):
@@ -248,10 +251,11 @@ class WorkerPool(Recorders):
             took_s=round(time.monotonic() - began, 1),
             acted=judged.acted,
             error=judged.error,
+            showed=(*judged.broken, *((DECISION,) if judged.decided else ())),
             cpu_s=recorded.cpu_s,
             cpu_pressure=recorded.cpu_pressure,
         )
-        return of_control(experiment, outcome, judged.broken)
+        return of_control(experiment, outcome, judged.broken, whole=judged.whole)
 
     def _warm_up(self) -> None:
         """Return when Spark is warm and idle, so that its start does not compete with servers under test."""
@@ -275,18 +279,23 @@ def of_error(error: FencepostError) -> Judging:
     return Judging(came, why=f"{error}", error=type(error).__name__)
 
 
-def of_control(experiment: Experiment, outcome: Outcome, broken: Sequence[str]) -> Outcome:
+def of_control(
+    experiment: Experiment, outcome: Outcome, broken: Sequence[str], *, whole: bool = True
+) -> Outcome:
     """The outcome of a control by a defect: as expected when the defect acted and broke its properties.
 
-    ``broken`` leaves out anomalies that the plan states, because these show without the defect too.
+    ``broken`` leaves out anomalies that the plan states, because these show without the defect too. Evidence
+    that is not ``whole`` meets no expectation.
     """
     if not experiment.breaks or outcome.came in (Status.ERROR, Status.HUNG, Status.IMPOSSIBLE):
         return outcome
-    whole = [name for name in experiment.breaks if name not in broken]
-    if outcome.acted and not whole:
+    unbroken = [name for name in experiment.breaks if name not in broken]
+    if outcome.acted and whole and not unbroken:
         return replace(outcome, came=Status.AS_EXPECTED, why="")
     defect = " ".join(experiment.defects)
     what = "never acted"
-    if outcome.acted:
-        what = f"acted, and {' and '.join(whole)} has no anomaly beyond what the plan states"
+    if outcome.acted and not whole:
+        what = "acted, and the evidence is not whole"
+    elif outcome.acted:
+        what = f"acted, and {' and '.join(unbroken)} has no anomaly beyond what the plan states"
     return replace(outcome, came=Status.UNKNOWN, why=f"the control failed: the seeded defect {defect} {what}")

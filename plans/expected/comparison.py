@@ -1,8 +1,8 @@
 """Compares a run with what its plan expects, counted by rounds.
 
 An expectation never changes a verdict. Rules: an ``unknown`` verdict meets no expectation; nor does
-a required property that is unknown on a ledger where no stated anomaly shows; an anomaly that counts
-and that nothing states fails the run; what should break must break, in every round; a defect that
+a required property that is unknown where no stated anomaly shows that may be the reason; an anomaly that
+counts and that nothing states fails the run; what should break must break, in every round; a defect that
 shows ``sometimes`` may be absent, which is reported; an unexplained loss needs a statement that means it;
 a defect that any plan may meet
 (:mod:`plans.expected.expectations`) is reported where it shows; a client must decide as ``decides``
@@ -229,9 +229,14 @@ def unstated(
     version: str,
     rounds: int = 1,
 ) -> list[Found]:
-    """The anomalies that nothing states, neither the plan nor the list of known defects."""
+    """The anomalies beyond what the plan and the list of known defects state, and beyond its counts."""
     stated = [entry for entry in applicable(expect, mode, version) if isinstance(entry, Breaks | Defect)]
-    return _unmatched([*stated, *standing(mode, version)], _with_ends(found), rounds)
+    anomalies = _with_ends(found)
+    left = _unmatched([*stated, *standing(mode, version)], anomalies, rounds)
+    for entry in stated:
+        if _seen(entry, anomalies, rounds).more:
+            left += [one for one in anomalies if _matches(entry, one, rounds) and one not in left]
+    return left
 
 
 def _unmatched(stated: Sequence[Breaks | Defect], anomalies: Iterable[Found], rounds: int) -> list[Found]:
@@ -253,22 +258,31 @@ def _strangers(anomalies: Sequence[Found], rounds: int) -> dict[str, set[int]]:
     return found
 
 
+_HIDING = ("durability", "closing", "availability")
+"""Properties whose anomalies take entries away or out of reach, so that others cannot be decided."""
+
+
 def _unknown(
     undecided: Iterable[tuple[str, str]],
     stated: Sequence[Breaks | Defect],
     anomalies: Sequence[Found],
     rounds: int,
 ) -> dict[str, set[int]]:
-    """A sentence for each property that is unknown where no stated anomaly shows, with its rounds."""
+    """A sentence for each property that is unknown for no reason that is stated, with its rounds."""
     shown = [(entry, one) for entry in stated for one in anomalies if _matches(entry, one, rounds)]
-    broken = {one.ledger for _, one in shown}
-    everywhere = {entry.property for entry, _ in shown if not entry.ledger}
+    hidden = {one.ledger for _, one in shown if one.property in _HIDING}
+    broken = {(one.property, one.ledger) for _, one in shown}
+    everywhere: dict[str, set[int]] = {}
+    for entry, one in shown:
+        if not entry.ledger:
+            everywhere.setdefault(one.property, set()).update(_of_rounds([one], rounds))
     groups: dict[str, set[int]] = {}
     for name, ledger in undecided:
-        if name not in everywhere and (not ledger or ledger not in broken):
+        numbers = _of_rounds([Found(name, "", ledger)], rounds) - everywhere.get(name, set())
+        if numbers and not (ledger and (ledger in hidden or (name, ledger) in broken)):
             plain = ledger_and_round(ledger, rounds)[0]
             text = f"{name} is unknown{f' on {plain}' if plain else ''}"
-            groups.setdefault(text, set()).update(_of_rounds([Found(name, "", ledger)], rounds))
+            groups.setdefault(text, set()).update(numbers)
     return {
         f"{text}{in_rounds(numbers, rounds)}, which meets no expectation": numbers
         for text, numbers in groups.items()
@@ -289,25 +303,34 @@ class _Seen:
 
 def _seen(entry: Breaks | Defect, anomalies: Sequence[Found], rounds: int) -> _Seen:
     text = describe(entry)
-    amounts = _amounts((one for one in anomalies if _matches(entry, one, rounds)), rounds)
-    numbers = set(amounts)
+    matching = [one for one in anomalies if _matches(entry, one, rounds)]
+    loose = [one for one in matching if ledger_and_round(one.ledger, rounds)[1] is None]
+    amounts = _amounts((one for one in matching if one not in loose), rounds)
+    # Which rounds anomalies without a ledger belong to is not known, only that each belongs to one.
+    number = min(rounds, len(amounts) + len(loose))
+    numbers = set(amounts) if number < rounds else set(range(1, rounds + 1))
     sometimes = isinstance(entry, Defect) and entry.rate == "sometimes"
-    counted = Shown(text, "sometimes" if sometimes else "always", len(numbers), rounds)
-    often = f", shown on {len(numbers)} of {rounds}" if rounds > 1 else ""
-    others = {number: found for number, found in amounts.items() if entry.count not in (None, found)}
+    counted = Shown(text, "sometimes" if sometimes else "always", number, rounds)
+    often = f", shown on {number} of {rounds}" if rounds > 1 else ""
+    if loose and entry.count is not None:
+        every = frozenset(range(1, rounds + 1))
+        return _Seen(
+            counted, missing=f"names no ledger, so not counted by rounds: {text}{often}", wrong=every
+        )
+    others = {in_round: found for in_round, found in amounts.items() if entry.count not in (None, found)}
     if others:
         said = ", ".join(map(str, sorted(set(others.values()))))
         missing = f"expected {entry.count}, but found {said}{in_rounds(others, rounds)}: {text}{often}"
         more = any(found > (entry.count or 0) for found in others.values())
         absent_too = frozenset() if sometimes else frozenset(range(1, rounds + 1)) - numbers
         return _Seen(counted, missing=missing, more=more, wrong=absent_too | frozenset(others))
-    if sometimes and not numbers:
+    if sometimes and not number:
         return _Seen(counted, reason=f"not seen this time (it shows sometimes): {text}{often}", absent=True)
-    if sometimes or len(numbers) == rounds:
+    if sometimes or number == rounds:
         return _Seen(counted, reason=f"as expected: {text}{often}")
     wrong = frozenset(range(1, rounds + 1)) - numbers
     fixed = f", perhaps fixed: {entry.reference}" if isinstance(entry, Defect) else ""
-    if not numbers:
+    if not number:
         return _Seen(counted, missing=f"expected, but not found: {text}{fixed}", wrong=wrong)
-    absent = in_rounds(set(wrong), rounds)
+    absent = "" if loose else in_rounds(set(wrong), rounds)
     return _Seen(counted, missing=f"expected always, but not found{absent}: {text}{often}", wrong=wrong)

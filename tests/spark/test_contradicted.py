@@ -19,6 +19,7 @@ PLAN = {"steps": [{"kill": {"target": "b1"}}]}
 KILLED = {"server": "b1", "boot": 1, "event": "exit", "code": None, "signal": 9, "at_ns": 2}
 ENDED = [
     {"server": "writer", "boot": 1, "event": "recorded", "slots": SLOTS, "ended": SLOTS, "at_ns": 10**12},
+    {"server": "observer", "boot": 1, "event": "recorded", "slots": 1, "ended": 1, "at_ns": 10**12},
     *(
         {"server": name, "boot": 1, "event": "exit", "code": 0, "at_ns": 10**12}
         for name in ("writer", "observer")
@@ -27,7 +28,7 @@ ENDED = [
 
 
 def judged(path: Path, doctored: Callable[[RunFolder], None], *, reported: bool = True) -> RunVerdict:
-    events = [KILLED, *(ENDED if reported else ENDED[1:])]
+    events = [KILLED, *(ENDED if reported else ENDED[2:])]
     folder = make(path, STORY, plan=PLAN, events=events, doctored=doctored)
     return inline.judged(folder)
 
@@ -80,6 +81,13 @@ def no_start(folder: RunFolder) -> None:
     folder.events.write_text("".join(line for line in lines if '"b2"' not in line))
 
 
+def no_report(folder: RunFolder) -> None:
+    lines = folder.events.read_text().splitlines(keepends=True)
+    folder.events.write_text(
+        "".join(line for line in lines if '"observer", "boot": 1, "event": "rec' not in line)
+    )
+
+
 def no_log(folder: RunFolder) -> None:
     (folder.server("b2") / "boot-1.log").unlink()
 
@@ -124,6 +132,10 @@ def test_a_record_that_agrees_is_valid(tmp_path: Path) -> None:
         (
             history(last_add_without_end),
             ["operations: writer boot 1 reported 52 outcomes at its end, its files hold 51"],
+        ),
+        (
+            no_report,
+            ["histories: observer boot 1 exited with 0, and what it reported at its end is not recorded"],
         ),
         (no_log, ["servers: the log of b2 boot 1 is missing"]),
         (half_a_step, ["record: steps.jsonl line 3 is damaged"]),

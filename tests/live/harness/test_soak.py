@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,7 +40,7 @@ def test_a_release_that_ignores_the_protection_is_found_out(fencepost: Start) ->
 DONE = {
     "recovery": (10, "agreed"),
     "failover": (10, "ledgers"),
-    "striped": (25, "changes"),  # not every fault meets a bookie of an ensemble
+    "striped": (25, "changes"),
     "forced": (10, "forces"),
     "chain": (10, "passes"),
 }
@@ -47,14 +48,24 @@ LONG = ("failover", "striped", "forced")
 
 
 @pytest.mark.parametrize("load", quick_and_long(DONE, LONG))
-def test_a_protected_cluster_keeps_what_a_load_was_promised(fencepost: Start, load: str) -> None:
+def test_a_protected_cluster_keeps_what_a_load_was_promised(
+    fencepost: Start, load: str, tmp_path: Path
+) -> None:
     for_s, what = DONE[load]
-    run = fencepost("run", f"soak/{load}", "--mode", "protected", "--seed", "3", "--set", f"for_s={for_s}")
-    code, text = run.finish()
-    assert code == 0, text
-    (totals,) = re.findall(r"load \w+ ends: (.*)", run.log())
-    done = {name: int(number.replace(",", "")) for number, name in re.findall(r"(\d[\d,]*) (\w+)", totals)}
-    assert done["acked"] > 0
+    done = {what: 0}
+    for seed in range(3, 7):  # a slow machine does little in the time, and not every fault meets an ensemble
+        words = ("--mode", "protected", "--seed", f"{seed}", "--set", f"for_s={for_s}")
+        run = fencepost("run", f"soak/{load}", *words, results=tmp_path / f"{seed}")
+        code, text = run.finish()
+        assert code == 0, text
+        (totals,) = re.findall(r"load \w+ ends: (.*)", run.log())
+        done = {
+            name: int(number.replace(",", "")) for number, name in re.findall(r"(\d[\d,]*) (\w+)", totals)
+        }
+        assert done["acked"] > 0
+        assert not done.get("disagreed") and not done.get("late_acked"), totals
+        run.assert_nothing_left()
+        if done[what] > 0:
+            break
+        for_s *= 2
     assert done[what] > 0, totals
-    assert not done.get("disagreed") and not done.get("late_acked"), totals
-    run.assert_nothing_left()

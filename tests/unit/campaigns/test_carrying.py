@@ -353,4 +353,6 @@ def test_a_control_by_a_defect_is_as_expected_when_it_acts_and_breaks_its_proper
     assert (found.came, why in found.why, bool(why) == bool(found.why)) == (status, True, True)
     both = replace(control, breaks=("order", "lac"))
     assert of_control(both, outcome, broken).came is not Status.AS_EXPECTED, "it does not break lac"
+    torn = of_control(control, outcome, broken, whole=False)
+    assert torn.came is not Status.AS_EXPECTED, "evidence that is not whole meets nothing"
     assert of_control(UNITS[0], outcome, broken) == outcome, "any other run says what it says"

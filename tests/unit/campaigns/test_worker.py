@@ -136,9 +136,17 @@ def test_the_outcome_of_a_run_is_that_of_its_exit_code(
     monkeypatch.setattr(worker, "judge_recorded", lambda found, *_: result if found.modes else None)
     monkeypatch.setattr(worker, "seeded", lambda _: acts)
     monkeypatch.setattr(worker, "broken_unstated", lambda *_: ("order",))
+    monkeypatch.setattr(worker, "whole", lambda *_: False)
     judge: Any = None
     assert worker._judge("mine/now-1", tmp_path, judge) == Judging(
-        came, why, "1 lost", "fencepost replay", acted=7, broken=("order",)
+        came,
+        why,
+        "1 lost",
+        "fencepost replay",
+        acted=7,
+        broken=("order",),
+        decided=comparison.contradicted,
+        whole=False,
     )
 
 

@@ -18,6 +18,7 @@ from evidence.collect.crosscheck import (
     histories_cut,
     histories_missing,
     logs_missing,
+    settings_missing,
     starts_missing,
     steps_missing,
 )
@@ -170,6 +171,25 @@ def test_a_client_reported_no_more_slots_than_its_files_hold() -> None:
         "operations: writer boot 2 reported 9 slots at its end, its files hold 7"
     ]
     assert list(histories_cut(found, [])) == []
+
+
+def test_each_client_that_exited_with_0_has_its_report_where_one_has() -> None:
+    found = {file(1): Slots(7, 0, 7), file(2): Slots(7, 0, 7), file(3): Slots(7, 0, 7)}
+    ends = [event("writer", boot=1, **IN_ORDER), event("writer", boot=2, **IN_ORDER)]
+    rows = [*ends, event("writer", boot=3, **KILLED), event("idle", **IN_ORDER)]
+    report = event("writer", name="recorded", boot=2, slots=7)
+    assert list(histories_cut(found, [*rows, report])) == [
+        "operations: writer boot 1 exited with 0, and what it reported at its end is not recorded"
+    ]
+    assert list(histories_cut(found, rows)) == []
+
+
+def test_each_boot_of_a_bookie_has_its_settings_where_one_has() -> None:
+    starts = [event(name, name="started", boot=boot) for name in ("b1", "zk1") for boot in (1, 2)]
+    assert list(settings_missing([*starts, event(name="configured", boot=2)], {"b1": 1})) == [
+        "servers: the settings of b1 boot 1 are not recorded"
+    ]
+    assert list(settings_missing(starts, {"b1": 1})) == []
 
 
 def test_a_report_without_a_number_of_slots_is_damage() -> None:

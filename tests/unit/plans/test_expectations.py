@@ -143,11 +143,36 @@ def test_what_is_unknown_meets_nothing_beside_an_expected_anomaly(
     assert not comparison.unexpected
 
 
-def test_a_defect_that_may_stay_away_covers_no_unknown_ledger() -> None:
-    stated = [breaks(ledger="control"), defect("sometimes")]
-    for found, met in (([CONTROL], False), ([CONTROL, FENCED], True)):
-        comparison = compared(stated, found, undecided=[("durability", "main")])
-        assert comparison.met is met
+@pytest.mark.parametrize(
+    ("also", "met"),
+    [
+        ([], False),
+        ([BELOW], True),
+        ([Found("availability", "stuck", "main")], True),
+        ([FENCED], False),
+        ([Found("lac", "went_back", "main")], False),
+        ([Found("metadata", "wrong_length", "main")], False),
+    ],
+)
+def test_what_is_unknown_needs_an_anomaly_that_may_be_the_reason(also: list[Found], met: bool) -> None:
+    named = [
+        Defect(property=name, ledger="main", rate="sometimes", reference="#1")
+        for name in ("closing", "availability", "fencing", "lac", "metadata")
+    ]
+    stated = [breaks(ledger="control"), *named]
+    comparison = compared(stated, [CONTROL, *also], undecided=[("durability", "main")])
+    assert comparison.met is met
+    own = compared(stated, [CONTROL, *also], undecided=[("lac", "main")])
+    assert own.met is (met or also[:1] == [Found("lac", "went_back", "main")])
+
+
+def test_an_anomaly_of_one_round_leaves_nothing_unknown_in_another() -> None:
+    found = [Found("durability", "lost", "main.1")]
+    stated = [breaks(ledger=None)]
+    sometimes = [Defect(property="durability", rate="sometimes", reference="#1")]
+    assert compared(stated, found, rounds=1, undecided=[("durability", "other")]).met
+    assert compared(sometimes, found, rounds=2, undecided=[("durability", "other.1")]).met
+    assert not compared(sometimes, found, rounds=2, undecided=[("durability", "other.2")]).met
 
 
 def test_what_is_unknown_is_counted_by_rounds() -> None:
@@ -286,6 +311,18 @@ def test_what_nothing_states_is_told_once_with_its_rounds() -> None:
 def test_an_anomaly_without_a_ledger_speaks_of_every_round() -> None:
     said = compared_rounds([Holds()], [Found("servers", "no_events")])
     assert (said.met, said.as_stated) == (False, 0)
+
+
+def test_an_anomaly_without_a_ledger_shows_a_defect_in_one_round_only() -> None:
+    log = Found("log", "G0-realtime")
+    entry = Breaks(property="log", kind="G0-realtime")
+    once = compared_rounds([entry], [log])
+    assert (once.met, once.as_stated, once.shown[0].shown) == (False, 0, 1)
+    assert once.reasons == ("expected always, but not found: breaks log (G0-realtime), shown on 1 of 4",)
+    assert compared_rounds([entry], [log] * 4).as_stated == 4
+    assert compared_rounds([entry], [log] * 5).shown[0].shown == 4
+    counted = entry.model_copy(update={"count": 1})
+    assert not compared_rounds([counted], [log] * 4).met and compared([counted], [log]).met
 
 
 def test_evidence_that_is_not_whole_leaves_no_round_as_stated() -> None:

@@ -60,6 +60,7 @@ BUG: dict[str, object] = {"reference": "#1"}
         (BUG, [], False),
         ({**BUG, "rate": "sometimes"}, [], False),
         ({**BUG, "ledger": "control"}, [], True),
+        ({**BUG, "class": "unexplained"}, [], True),
         ({}, [CUT], True),
         ({}, [CUT._replace(first=9)], True),
         ({}, [CUT._replace(first=11)], False),
@@ -80,6 +81,12 @@ def test_an_unexplained_loss_needs_a_statement_that_means_it(
     left = unstated({"m": [entry, *closes]}, [UNEXPLAINED, *others], mode="m", version="4.18.0")
     assert bool(left) is not met
     assert compared([entry, *closes], [FORGED, *others]).met is (stated.get("class") is None)
+
+
+def test_more_than_is_stated_is_not_stated() -> None:
+    entry = Breaks(property="durability", ledger="control", count=9)
+    for found, left in (([FORGED], [FORGED]), ([FORGED._replace(amount=9)], [])):
+        assert unstated({"m": [entry]}, found, mode="m", version="4.18.0") == left
 
 
 @pytest.mark.parametrize("entries", [[5], [1, 2, 3], [2, 1]])
