@@ -134,7 +134,7 @@ def replay(
     """Repeat a stored run ``times`` times, ``parallel`` at a time, on its own backend or on another.
 
     The exit code is 0: it never failed, 3: some run said nothing and none failed, 4: it failed, in the same
-    way or in another that its plan does not state.
+    way or in another that its plan does not state, which includes a decision.
     """
     status = Status(quiet=quiet or as_json)
     again = find_again(results, reference, mode)
@@ -245,6 +245,8 @@ def _code(again: Again, ended: Sequence[Ended]) -> tuple[int, str]:
         return ExitCode.ANOMALY, sentence
     if others := frozenset().union(*(one.unexpected for one in ended)) - again.kinds:
         return ExitCode.ANOMALY, f"{sentence}; failed otherwise: {', '.join(sorted(others))}"
+    if decisions := [why for one in ended for why in one.contradicted]:
+        return ExitCode.ANOMALY, f"{sentence}; {counted(len(decisions), 'run')}: {decisions[0]}"
     return (ExitCode.AS_EXPECTED if tried == len(ended) else ExitCode.UNKNOWN), sentence
 
 

@@ -116,6 +116,11 @@ class Ended:
         return self.news if any(mode.comparison.unexpected for mode in self.modes) else frozenset()
 
     @property
+    def contradicted(self) -> list[str]:
+        """For each mode in which a decision or a figure was otherwise than its plan states, why."""
+        return [mode.comparison.reasons[0] for mode in self.modes if mode.comparison.contradicted]
+
+    @property
     def headline(self) -> str:
         """What the verdict says, or the error."""
         texts = [f"otherwise than planned: {what}" for what in self.otherwise[:1]]

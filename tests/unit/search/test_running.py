@@ -110,6 +110,7 @@ def ended_in(
     evidence: str = "valid",
     durability: str = "valid",
     undecided: Sequence[int] = (),
+    contradicted: bool = False,
     **facts: object,
 ) -> Ended:
     """A run whose only mode is valid, or has an anomaly of these kinds that its plan does not state."""
@@ -121,9 +122,10 @@ def ended_in(
     }
     found = "anomaly" if kinds - {NEVER_QUIET} else "valid"
     verdict = SimpleNamespace(verdict=found, judgements=judgements, headline="none lost")
-    mode: Any = SimpleNamespace(
-        folder=folder, verdict=verdict, comparison=SimpleNamespace(unexpected=bool(kinds))
+    comparison = SimpleNamespace(
+        unexpected=bool(kinds), contradicted=contradicted, reasons=("the client decided ok",)
     )
+    mode: Any = SimpleNamespace(folder=folder, verdict=verdict, comparison=comparison)
     ended = Ended(folder.path, [mode], "", 1.0)
     ended.__dict__.update(kinds=kinds, known=frozenset())
     return ended
@@ -185,6 +187,15 @@ def test_a_replay_without_an_answer_of_what_is_sought_is_no_success(
     ended = ended_in(folder, kinds, durability=durability, undecided=undecided)
     ended.__dict__["known"] = kinds
     assert _code(again, [ended])[0] == code
+
+
+@pytest.mark.parametrize("kinds", [frozenset(), frozenset({"durability/lost"})])
+def test_a_replay_in_which_a_client_decides_otherwise_is_no_success(
+    kinds: frozenset[str], tmp_path: Path
+) -> None:
+    again: Any = SimpleNamespace(kinds=kinds)
+    code, why = _code(again, [ended_in(RunFolder.create(tmp_path, "m"), contradicted=True)])
+    assert (code, "1 run: the client decided ok" in why) == (4, True), why
 
 
 def test_an_error_without_words_is_named() -> None:
