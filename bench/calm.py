@@ -22,7 +22,7 @@ from evidence.seeding import seeded
 from harness.experiments.parallel import run_each
 from harness.judging import judging
 from harness.narrator import Narrator
-from harness.preparing import Prepared, prepared, with_changes
+from harness.preparing import Prepared, prepare_plan, with_changes
 from harness.request import RunRequest, default_results
 from harness.vocabulary import words
 from plans.defects import NONE
@@ -99,7 +99,7 @@ def requests(
         mode = modes[number // len(SOAKS) % len(modes)]
         request = RunRequest(soak, modes=(mode,), seed=number + 1, results=results)
         plan = without_faults(load(find(soak), words()), for_s)
-        yield prepared(request, with_changes(plan, changes, ()))
+        yield prepare_plan(request, with_changes(plan, changes, ()))
 
 
 def without_faults(plan: Plan, for_s: float) -> Plan:

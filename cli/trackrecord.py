@@ -31,7 +31,7 @@ def command(names: tuple[str, ...], only_list: bool, **options: Any) -> int:
 
     Exit codes: 0 each found and not found as recorded, 3 an inconclusive run, 4 otherwise.
     """
-    from harness.campaigns.trackrecord import bugs, carry_out
+    from harness.campaigns.trackrecord import bugs, run_track_record
 
     chosen = bugs(names)
     if only_list:
@@ -40,4 +40,4 @@ def command(names: tuple[str, ...], only_list: bool, **options: Any) -> int:
             click.echo(typed(f"  found: {bug.command(bug.bad)}"))
             click.echo(typed(f"  not:   {bug.command(bug.good)}"))
         return 0
-    return carry_out(chosen, **options)
+    return run_track_record(chosen, **options)

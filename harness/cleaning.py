@@ -28,14 +28,14 @@ _FULL_BYTES = 16_000_000
 
 
 @contextmanager
-def at_work(folder: RunFolder) -> Iterator[None]:
+def in_use(folder: RunFolder) -> Iterator[None]:
     """Mark a mode's folder as in use for as long as the block lasts; waits for another user of it."""
     with folder.harness_log.open("a") as log:
         fcntl.flock(log, fcntl.LOCK_EX)
         yield
 
 
-def is_at_work(folder: RunFolder) -> bool:
+def is_in_use(folder: RunFolder) -> bool:
     """Whether a running process uses the folder."""
     if not folder.harness_log.exists():
         return False
@@ -60,7 +60,7 @@ def leftovers(results: Path, *, tables: bool, runs: bool) -> Iterator[tuple[Path
     """
     for run in every_run(results):
         modes = modes_of(run)
-        if any(map(is_at_work, modes)):
+        if any(map(is_in_use, modes)):
             continue
         paths = [run]
         if not runs:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from checkers.availability import NO_ANSWERS
 from checkers.judging.sufficiency import Sufficiency
-from checkers.judging.verdict import convicting_properties, undecided, within_allowance
+from checkers.judging.verdict import counting_properties, undecided, within_allowance
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from evidence.recorders import ledger_names, read_lines
@@ -87,7 +87,7 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
     plan = from_json(facts).plan
     names = ledger_names(folder)
     found = _found(verdict, folder, names)
-    counting = convicting_properties(plan.required, verdict.judgements) | frozenset(plan.counting or ())
+    counting = counting_properties(plan.required, verdict.judgements) | frozenset(plan.counting or ())
     comparison = compare(
         plan.expect,
         found,

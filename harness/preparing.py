@@ -77,10 +77,10 @@ def prepare(request: RunRequest) -> Prepared:
             raise UsageError(
                 unknown("mode", mode, MODES), remedy=f"{plan.name} runs in {', '.join(plan.modes)}"
             )
-    return prepared(request, plan)
+    return prepare_plan(request, plan)
 
 
-def prepared(request: RunRequest, plan: Plan) -> Prepared:
+def prepare_plan(request: RunRequest, plan: Plan) -> Prepared:
     """Check a request whose plan is at hand against this machine, and fetch what it needs."""
     require_known_names(plan)
     place = backend(request.backend)

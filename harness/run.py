@@ -1,7 +1,7 @@
 """The spine: one prepared request from plan to verdict, for each of its modes in turn.
 
 Folder, cluster, steps, observation, closed evidence (``harness.recording.record``); collection and
-judgement (``harness.judging``); comparison and report here. What each station does is in the
+judgement (``harness.judging``); comparison and report here. What each of these does is in the
 module that it calls.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from evidence.folder import FoundRun, RunFolder, modes_of, new_run, write_json
-from harness.cleaning import at_work, drop_directories, is_at_work
+from harness.cleaning import drop_directories, in_use, is_in_use
 from harness.judging import Judge, compare_with_plan
 from harness.narrator import Narrator
 from harness.preparing import Prepared, introduction
@@ -34,11 +34,11 @@ def run(prepared: Prepared, judge: Judge, narrator: Narrator) -> RunResult:
     with ExitStack() as work:
         for mode in prepared.modes:
             folder = RunFolder.create(path, mode)
-            work.enter_context(at_work(folder))
+            work.enter_context(in_use(folder))
             narrator.line(mode_title(mode), style="bold")
             began = time.monotonic()
             _record(prepared, folder, judge, narrator)
-            with _told_where(folder, narrator):
+            with _pointing_to_evidence(folder, narrator):
                 result = judge_mode(folder, judge, narrator, keep=prepared.request.keep)
             modes.append(replace(result, took_s=time.monotonic() - began))
         return conclude(RunResult(plan.name, prepared.seed, path, modes), narrator)
@@ -48,7 +48,7 @@ def record_only(prepared: Prepared, path: Path, narrator: Narrator) -> None:
     """Record one request in the folder ``path``, of which another process judges every mode."""
     for mode in prepared.modes:
         folder = RunFolder.create(path, mode)
-        with at_work(folder):
+        with in_use(folder):
             _record(prepared, folder, None, narrator)
 
 
@@ -88,9 +88,9 @@ def _of_stored(
     modes = []
     with ExitStack() as work:
         for folder in found.modes:
-            if is_at_work(folder):
+            if is_in_use(folder):
                 narrator.line(f"waiting for another fencepost process in {folder.path}", style="yellow")
-            work.enter_context(at_work(folder))
+            work.enter_context(in_use(folder))
             modes.append(judged(folder))
         facts = found.modes[0].run()
         result = RunResult(facts["scenario"], int(facts["seed"]), found.path, modes)
@@ -100,21 +100,21 @@ def _of_stored(
 
 def _record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator: Narrator) -> None:
     narrator.restart_clock()
-    with narrator.logging_to(folder.harness_log), _told_where(folder, narrator):
+    with narrator.logging_to(folder.harness_log), _pointing_to_evidence(folder, narrator):
         record(prepared, folder, judge, narrator)
 
 
 @contextmanager
-def _told_where(folder: RunFolder, narrator: Narrator) -> Iterator[None]:
+def _pointing_to_evidence(folder: RunFolder, narrator: Narrator) -> Iterator[None]:
     """Say where the evidence is when the run ends early."""
     try:
         yield
     except BaseException:
-        tell_where(folder, narrator)
+        point_to_evidence(folder, narrator)
         raise
 
 
-def tell_where(folder: RunFolder, narrator: Narrator) -> None:
+def point_to_evidence(folder: RunFolder, narrator: Narrator) -> None:
     """Say where the evidence of a run is that ended early, if there is any."""
     if folder.run_json.exists():
         narrator.line(f"  what was recorded can be judged: fencepost check {folder.path}", style="yellow")

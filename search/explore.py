@@ -12,7 +12,7 @@ from pathlib import Path
 
 from evidence.findings import Verdict
 from harness.narrator import print_json
-from harness.preparing import Prepared, prepared
+from harness.preparing import Prepared, prepare_plan
 from harness.request import RunRequest
 from harness.vocabulary import offered_faults, words
 from nemesis.registry import FAULTS
@@ -75,7 +75,7 @@ class Search:
             results=self.results,
             repeat=self._repeat(seed),
         )
-        return prepared(request, plan)
+        return prepare_plan(request, plan)
 
     def _repeat(self, seed: int) -> tuple[str, ...]:
         options = [

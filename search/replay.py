@@ -13,7 +13,7 @@ from evidence.recorders import read_lines
 from evidence.shapes import Conf
 from harness.bundles.reading import is_bundle, opened
 from harness.narrator import print_json
-from harness.preparing import Prepared, prepared
+from harness.preparing import Prepared, prepare_plan
 from harness.request import RunRequest
 from harness.vocabulary import words
 from plans.executed import begins, executed
@@ -74,7 +74,7 @@ class Again:
             results=results,
             repeat=repeat,
         )
-        return prepared(request, only)
+        return prepare_plan(request, only)
 
 
 def find_again(results: Path, reference: str, mode: str | None) -> Again:

@@ -152,7 +152,7 @@ def carrying_out(
     results.mkdir(parents=True, exist_ok=True)
     of = {unit.key: unit for unit in units}
     with WorkerPool(results, results, run_s=_RUN_S, parallel=parallel) as pool:
-        for outcome in run_all(units, pool.carry_out, parallel=parallel, stop=pool.stop):
+        for outcome in run_all(units, pool.execute, parallel=parallel, stop=pool.stop):
             unit = of[outcome.key]
             if outcome.error in _OURS or outcome.came is Status.IMPOSSIBLE:
                 raise FencepostError(f"{unit}: {outcome.why}", remedy="mend it and start the series again")

@@ -51,10 +51,10 @@ def run_verdict(judgements: Mapping[str, Judgement], run: RunFacts) -> RunVerdic
 def merged(judgements: Mapping[str, Judgement], run: RunFacts) -> Verdict:
     """Anomaly, else unknown, else valid; a required property without a checker is unknown."""
     required = _required(run.required, judgements)
-    convicting = convicting_properties(run.required, judgements) | frozenset(run.counting)
+    counting = counting_properties(run.required, judgements) | frozenset(run.counting)
     verdicts = {name: effective(judgement) for name, judgement in judgements.items()}
     if any(
-        verdict is Verdict.ANOMALY and _kinds(judgements[name]) & convicting
+        verdict is Verdict.ANOMALY and _kinds(judgements[name]) & counting
         for name, verdict in verdicts.items()
     ):
         return Verdict.ANOMALY
@@ -68,7 +68,7 @@ def _kinds(judgement: Judgement) -> frozenset[str]:
     return frozenset((name, *(f"{name}/{kind}" for kind, count in judgement.counts.items() if count)))
 
 
-def convicting_properties(required: Collection[str], judged: Collection[str]) -> frozenset[str]:
+def counting_properties(required: Collection[str], judged: Collection[str]) -> frozenset[str]:
     """The properties whose anomalies make the verdict, of a plan that requires these (none: all judged)."""
     return _required(required, judged) | frozenset(SAFETY)
 

@@ -22,7 +22,7 @@ from harness.campaigns.reporting import (
     write_junit,
 )
 from harness.experiments.experiment import Experiment, Outcome, Status, judged_otherwise
-from harness.experiments.store import begin, carry_out, nights, prune, unfinished
+from harness.experiments.store import begin, nights, prune, run_pending, unfinished
 from harness.narrator import Narrator
 from plans.campaign import Campaign
 from protocol.wording import counted
@@ -71,7 +71,7 @@ def run_campaign(campaign: Campaign, options: Options) -> int:
         if options.parallel > 1:
             narrator.line(f"  begins {one}")
 
-    outcomes = carry_out(
+    outcomes = run_pending(
         store,
         waiting,
         run_s=campaign.limits.run_s,

@@ -15,7 +15,7 @@ from pathlib import Path
 from evidence.folder import write_text
 from harness.campaigns.reporting import link
 from harness.experiments.experiment import Experiment, Outcome, Status
-from harness.experiments.store import Store, begin, carry_out, nights
+from harness.experiments.store import Store, begin, nights, run_pending
 from harness.narrator import Narrator
 from plans.defects import Defect, defects
 from plans.versions import within
@@ -137,7 +137,7 @@ def measure(
     with store.alone():
         try:
             waiting = pending(store, experiments)
-            ended = carry_out(store, waiting, run_s=run_s, parallel=parallel, total_s=total_s)
+            ended = run_pending(store, waiting, run_s=run_s, parallel=parallel, total_s=total_s)
             with closing(ended) as outcomes:
                 for one in outcomes:
                     acted = f"acted {counted(one.acted, 'time')}"

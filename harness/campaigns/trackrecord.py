@@ -139,7 +139,7 @@ def table(sides: Sequence[Side]) -> Iterator[str]:
     return marks.table(_HEADINGS, rows)
 
 
-def carry_out(
+def run_track_record(
     chosen: Sequence[Bug], *, times: int, parallel: int, results: Path, document: Path | None, quiet: bool
 ) -> int:
     """Run both sides of every bug ``times`` times, print the table, put it into ``document``; the exit code.

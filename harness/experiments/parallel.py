@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evidence.folder import RunFolder, new_run
-from harness.cleaning import at_work
+from harness.cleaning import in_use
 from harness.experiments.running import run_all
 from harness.experiments.workers import NoAnswerError, Recorders, RecordOrder
 from harness.judging import Judge
 from harness.narrator import Narrator
 from harness.preparing import Prepared, introduction
-from harness.run import conclude, judge_mode, run, tell_where
+from harness.run import conclude, judge_mode, point_to_evidence, run
 from protocol.errors import FencepostError
 from reports.results import ModeResult, RunResult
 from reports.text import mode_title
@@ -114,7 +114,7 @@ def _side_by_side(prepared: Sequence[Prepared], judge: Judge, narrator: Narrator
     def tell_left() -> None:
         """Say where the evidence of the modes is that an error left without a verdict."""
         for one in begun:
-            tell_where(one.folder, narrator)
+            point_to_evidence(one.folder, narrator)
 
     with ExitStack() as work:
         work.callback(tell_left)
@@ -127,7 +127,7 @@ def _side_by_side(prepared: Sequence[Prepared], judge: Judge, narrator: Narrator
             modes = judged[one.number]
             ready = one.prepared
             narrator.line(f"{ready.plan.name}, seed {ready.seed}, {mode_title(one.mode)}", style="bold")
-            with at_work(one.folder):
+            with in_use(one.folder):
                 modes[one.mode] = judge_mode(one.folder, judge, narrator, keep=ready.request.keep)
             begun.remove(one)
             if len(modes) == len(ready.modes):

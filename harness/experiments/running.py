@@ -15,7 +15,7 @@ from harness.experiments.experiment import Experiment, Outcome, Status
 
 _MEMORY_BYTES = 2 * 2**30
 """What the servers and clients of one experiment take."""
-CarryOut = Callable[[Experiment], Outcome]
+Execute = Callable[[Experiment], Outcome]
 Result = TypeVar("Result")
 
 
@@ -32,7 +32,7 @@ Job = TypeVar("Job", bound=Runnable)
 
 def run_all(
     jobs: Iterable[Job],
-    carry_out: Callable[[Job], Result],
+    execute: Callable[[Job], Result],
     *,
     parallel: int = 1,
     total_s: float | None = None,
@@ -43,7 +43,7 @@ def run_all(
     """Results as jobs end; none is begun when less of ``total_s`` is left than one usually takes.
 
     A job is taken from ``jobs`` when there is room for it, and ``begins`` is called with it when it begins:
-    at once, unless it or the one in progress is to run alone. ``carry_out`` is called in threads, at most
+    at once, unless it or the one in progress is to run alone. ``execute`` is called in threads, at most
     ``parallel`` at a time. Closing the iterator, or an error, calls ``stop``, which must make every
     call end soon, and then waits for these.
     """
@@ -54,7 +54,7 @@ def run_all(
 
     def timed(job: Job) -> tuple[Result, float]:
         began = clock()
-        return carry_out(job), clock() - began
+        return execute(job), clock() - began
 
     def in_time() -> bool:
         usual = statistics.median(taken) if taken else 0.0
@@ -89,18 +89,18 @@ def affordable(cores: int | None = None, memory_bytes: int | None = None) -> int
     return max(1, min(cores or len(os.sched_getaffinity(0)), memory_bytes // _MEMORY_BYTES))
 
 
-def unknown_again(carry_out: CarryOut, times: int) -> CarryOut:
-    """``carry_out``, which repeats an inconclusive experiment up to ``times`` times.
+def unknown_again(execute: Execute, times: int) -> Execute:
+    """``execute``, which repeats an inconclusive experiment up to ``times`` times.
 
     An anomaly is never run again: repeating until it fits would prove nothing.
     """
 
-    def carried_out(experiment: Experiment) -> Outcome:
-        outcome = carry_out(experiment)
+    def executed(experiment: Experiment) -> Outcome:
+        outcome = execute(experiment)
         for tries in range(2, 2 + times):
             if outcome.came is not Status.UNKNOWN:
                 break
-            outcome = replace(carry_out(experiment), tries=tries)
+            outcome = replace(execute(experiment), tries=tries)
         return outcome
 
-    return carried_out
+    return executed

@@ -134,7 +134,7 @@ def prune(place: Path, keep: int) -> list[Path]:
     return removed
 
 
-def carry_out(
+def run_pending(
     store: Store,
     waiting: Iterable[Experiment],
     *,
@@ -154,7 +154,7 @@ def carry_out(
     ``begins`` is called with each as it begins.
     """
     pool = WorkerPool(store.path, store.path / RUNS, run_s=run_s, parallel=parallel)
-    run = unknown_again(pool.carry_out, again)
+    run = unknown_again(pool.execute, again)
     with pool:
         ended = run_all(waiting, run, parallel=parallel, total_s=total_s, stop=pool.stop, begins=begins)
         for outcome in ended:

@@ -29,7 +29,7 @@ from harness.experiments.series import exit_code
 from harness.experiments.workers import Answer, Judging, Order, Recording, RecordOrder, of_error
 from harness.judging import Judge, broken_unstated, judging, whole
 from harness.narrator import Narrator
-from harness.preparing import prepare, prepared
+from harness.preparing import prepare, prepare_plan
 from harness.provenance import cpu_s
 from harness.run import judge_recorded, record_only
 from protocol.errors import FencepostError
@@ -91,7 +91,7 @@ def _record(order: RecordOrder, results: Path) -> Recording:
     path, error = order.run, None
     try:
         request = order.request
-        ready = prepare(request) if order.plan is None else prepared(request, order.plan)
+        ready = prepare(request) if order.plan is None else prepare_plan(request, order.plan)
         if path is None:
             path = new_run(results, ready.plan.name, ready.seed)
         record_only(ready, path, Narrator(quiet=True))

@@ -231,7 +231,7 @@ class WorkerPool(Recorders):
         self._judging = threading.Lock()
         self._all.append(self._judge)
 
-    def carry_out(self, experiment: Experiment) -> Outcome:
+    def execute(self, experiment: Experiment) -> Outcome:
         """Record and judge one; what became of the processes themselves is an outcome too."""
         began = time.monotonic()
         recorded, judged = Recording(""), Judging(Status.ERROR)

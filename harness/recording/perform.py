@@ -37,7 +37,7 @@ class StepsOverError(NotReadyError):
     """A condition was not reached, and the plan says that its other steps are skipped then."""
 
 
-def carry_out(stage: Stage) -> None:
+def run_rounds(stage: Stage) -> None:
     """Run all rounds, or stop at the step that ends the plan or deviates from it.
 
     Raises errors of the harness or the machine.

@@ -27,7 +27,7 @@ from harness.preparing import Prepared
 from harness.provenance import clock, cpu_s, load_since, provenance, waited_ns
 from harness.recording.finals import heal_everything, observe
 from harness.recording.pausing import pause
-from harness.recording.perform import carry_out
+from harness.recording.perform import run_rounds
 from harness.recording.stage import Ledgers, Stage, by_itself, format_death
 from harness.request import properties_of
 from harness.steps.admin import Admin
@@ -72,7 +72,7 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator:
             active = Active(cluster, faults.write, ledger=ledgers.id, random=plan.stream)
             stage = Stage(cluster, active, ledgers, narrator, plan, folder, steps)
             try:
-                finals = _play(stage)
+                finals = _steps_and_observation(stage)
                 if prepared.request.pause_on and judge is not None:
                     pause(stage, judge, on=prepared.request.pause_on)
             finally:
@@ -98,7 +98,7 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator:
         )
 
 
-def _play(stage: Stage) -> Mapping[str, object]:
+def _steps_and_observation(stage: Stage) -> Mapping[str, object]:
     """The steps, then healing, census and final reads; returns the final state of each ledger.
 
     A deviation from the plan only ends the steps (:mod:`harness.recording.stage`). After any other error
@@ -107,7 +107,7 @@ def _play(stage: Stage) -> Mapping[str, object]:
     """
     stage.cluster.observer.call("watch", timeout_s=120)  # it follows every ledger's metadata from here on
     try:
-        carry_out(stage)
+        run_rounds(stage)
         heal_everything(stage)
         return observe(stage)
     except BaseException as error:

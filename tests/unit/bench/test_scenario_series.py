@@ -189,7 +189,7 @@ def carried(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
             unit.key: (ending, folder) for unit, ending, folder in zip(units, endings, folders, strict=False)
         }
 
-        def carry_out(unit: Experiment) -> Outcome:
+        def execute(unit: Experiment) -> Outcome:
             ending, folder = ending_of[unit.key]
             folder.mkdir()
             if isinstance(ending, FencepostError):
@@ -202,7 +202,7 @@ def carried(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
             unit = units[folders.index(run)]
             return stated(unit, as_stated=int(endings[folders.index(run)]), took_s=took_s)
 
-        pool = SimpleNamespace(carry_out=carry_out, stop=lambda: None)
+        pool = SimpleNamespace(execute=execute, stop=lambda: None)
         monkeypatch.setattr(scenarios, "WorkerPool", lambda *_, **__: nullcontext(pool))
         monkeypatch.setattr(scenarios, "stored_trial", stored_trial)
         found = [trial for _, trial in scenarios.carrying_out(units, tmp_path)]

@@ -20,7 +20,7 @@ from harness.experiments import running
 from harness.experiments import store as storing
 from harness.experiments.experiment import Experiment, Outcome, Status, outcome_of
 from harness.experiments.running import affordable, run_all, unknown_again
-from harness.experiments.store import begin, carry_out, nights, prune, unfinished
+from harness.experiments.store import begin, nights, prune, run_pending, unfinished
 from harness.experiments.workers import DiedError, HungError, Judging, Recording, WorkerPool, of_control
 from plans.campaign import load_campaign
 from protocol.errors import IncapableError, UsageError
@@ -128,7 +128,7 @@ def test_only_folders_of_runs_that_were_as_expected_are_removed(
             super().__init__()
             self._results = results
 
-        def carry_out(self, unit: Experiment) -> Outcome:
+        def execute(self, unit: Experiment) -> Outcome:
             (self._results / str(unit.number)).mkdir(parents=True)
             came = Status.ANOMALY if unit.number == 1 else Status.AS_EXPECTED
             return outcome_of(unit, came, folder=str(unit.number))
@@ -139,7 +139,7 @@ def test_only_folders_of_runs_that_were_as_expected_are_removed(
     monkeypatch.setattr(storing, "WorkerPool", Pool)
     units = [replace(UNITS[number == 4], number=number) for number in (1, 2, 3, 4)]
     night = begin(tmp_path, "gate", units)
-    outcomes = list(carry_out(night, units, run_s=1, keep=keep))
+    outcomes = list(run_pending(night, units, run_s=1, keep=keep))
     assert {int(one.folder) for one in outcomes if one.folder} == kept
     assert {int(path.name) for path in (night.path / "runs").iterdir()} == kept
     assert next(nights(tmp_path)).outcomes == outcomes
@@ -329,7 +329,7 @@ def test_what_becomes_of_a_worker_is_an_outcome(
     pool._idle = queue.SimpleQueue()
     for answer in recorder:
         pool._idle.put(Scripted(answer))
-    outcome = pool.carry_out(UNITS[0])
+    outcome = pool.execute(UNITS[0])
     assert (outcome.came, outcome.folder) == (came, folder)
 
 

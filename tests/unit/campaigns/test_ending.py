@@ -48,8 +48,8 @@ def run_sensitivity(results: Path) -> int:
 def test_what_is_interrupted_names_no_exit_code(
     run: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(campaign, "carry_out", interrupted)
-    monkeypatch.setattr(sensitivity, "carry_out", interrupted)
+    monkeypatch.setattr(campaign, "run_pending", interrupted)
+    monkeypatch.setattr(sensitivity, "run_pending", interrupted)
     with pytest.raises(Interrupted):
         run(tmp_path)
     last = capsys.readouterr().out.splitlines()[-1]
@@ -80,7 +80,7 @@ def test_a_defect_that_no_run_can_have_is_refused(tmp_path: Path) -> None:
 def test_a_resumed_campaign_names_the_runs_that_other_checkers_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(campaign, "carry_out", lambda *_, **__: (one for one in ()))
+    monkeypatch.setattr(campaign, "run_pending", lambda *_, **__: (one for one in ()))
     store = begin(tmp_path / "campaigns" / "gate", "gate", UNITS)
     ours, theirs = (outcome_of(unit, Status.AS_EXPECTED) for unit in UNITS[:2])
     store.add(ours)

@@ -106,7 +106,7 @@ def test_a_worker_runs_the_very_plan_that_it_is_given(
 ) -> None:
     given = load(find(scenario), words())
     run: list[object] = []
-    monkeypatch.setattr(worker, "prepared", lambda request, plan: (request, plan))
+    monkeypatch.setattr(worker, "prepare_plan", lambda request, plan: (request, plan))
     monkeypatch.setattr(worker, "record_only", lambda ready, *_: run.extend(ready))
     worker._record(sent(REQUEST, tmp_path / "mine" / "now-1", given), tmp_path)
     assert run == [REQUEST, given]

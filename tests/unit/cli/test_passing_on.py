@@ -16,7 +16,7 @@ from click.testing import CliRunner
         ("shrink", "search.shrink.shrink", ["--finding", "durability/lost"]),
         ("explore", "search.explore.explore", ["--runs", "1"]),
         ("campaign", "harness.campaigns.campaign.run_campaign", ["gate", "--shard", "2/8"]),
-        ("trackrecord", "harness.campaigns.trackrecord.carry_out", []),
+        ("trackrecord", "harness.campaigns.trackrecord.run_track_record", []),
         ("sensitivity", "harness.campaigns.sensitivity.measure", []),
         ("run", "harness.experiments.series.run_series", ["bp46/truncation", "--set", "a=b"]),
     ],

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from cli.clean import command
 from evidence.folder import RunFolder, new_run, point_latest
-from harness.cleaning import at_work, leftovers
+from harness.cleaning import in_use, leftovers
 
 
 def ended_early(results: Path) -> RunFolder:
@@ -37,7 +37,7 @@ def test_nothing_goes_while_somebody_is_at_work_in_any_mode(tmp_path: Path) -> N
     run, other = ended_early(tmp_path), RunFolder.create(tmp_path / "run", "journal")
     other.write_run({})
     for busy in (run, other):
-        with at_work(busy):
+        with in_use(busy):
             assert goes(tmp_path, tables=True) == goes(tmp_path, runs=True) == set()
     assert "tables" in goes(tmp_path, tables=True)
     assert goes(tmp_path, runs=True) == {"."}

@@ -11,7 +11,7 @@ import pytest
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import FoundRun, RunFolder, read_json
 from harness import run as spine
-from harness.cleaning import is_at_work
+from harness.cleaning import is_in_use
 from harness.experiments.series import check_series
 from harness.judging import decisions
 from harness.narrator import Narrator
@@ -37,7 +37,7 @@ class Judging:
         self.seen: list[list[str]] = []
 
     def verdict(self, folder: RunFolder) -> RunVerdict:
-        self.seen.append([one.mode for one in self.busy or (folder,) if is_at_work(one)])
+        self.seen.append([one.mode for one in self.busy or (folder,) if is_in_use(one)])
         return RunVerdict("bp46/truncation", folder.mode, Verdict.UNKNOWN, "judged again", {})
 
 
@@ -55,7 +55,7 @@ def test_a_run_is_at_work_while_it_is_judged_and_not_afterwards(tmp_path: Path) 
     judge = Judging(*found.modes)
     again(found, judge)
     assert judge.seen == [["protected"], ["protected", "unprotected"]]
-    assert not any(map(is_at_work, found.modes))
+    assert not any(map(is_in_use, found.modes))
 
 
 @pytest.mark.parametrize("modes", [("protected",), ("protected", "unprotected")])
@@ -123,14 +123,14 @@ def test_a_run_is_at_work_from_its_recording_to_its_report(
 
     def recorded(_: object, folder: RunFolder, *__: object) -> None:
         folder.write_run({**facts, "mode": folder.mode})
-        busy.append([one.mode for one in folders if is_at_work(one)])
+        busy.append([one.mode for one in folders if is_in_use(one)])
 
     monkeypatch.setattr(spine, "record", recorded)
     judge: Any = Judging(*folders)
     monkeypatch.setattr(spine, "new_run", lambda *_: tmp_path / "run")
     run(Prepared(RunRequest(plan.name, results=tmp_path), plan, 7, modes, "4.18.0"), judge, QUIET)
     assert busy == judge.seen == [["protected"], ["protected", "unprotected"]]
-    assert not any(map(is_at_work, folders))
+    assert not any(map(is_in_use, folders))
 
 
 RECOVER = {"step": "recover", "params": {"client": "reader", "ledger": "fig9"}, "round": 2, "began_ns": 5}

@@ -21,7 +21,7 @@ from harness.narrator import Narrator
 from harness.recording import finals
 from harness.recording import perform as performing
 from harness.recording.finals import heal_everything, observe
-from harness.recording.perform import carry_out
+from harness.recording.perform import run_rounds
 from harness.recording.stage import Ledgers, Load, Stage, format_death, of_servers
 from harness.registry import Declared, Done
 from harness.steps.clients import Append
@@ -91,7 +91,7 @@ def played(stage: Stage, monkeypatch: pytest.MonkeyPatch, steps: tuple[Any, ...]
     known = {name: Declared(Params, act) for name, act in acts.items()}
     monkeypatch.setattr(performing, "STEPS", known)
     object.__setattr__(stage.plan.plan, "steps", steps)
-    carry_out(stage)
+    run_rounds(stage)
 
 
 def spec(name: str) -> StepSpec:

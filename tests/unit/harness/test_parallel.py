@@ -36,9 +36,9 @@ Record = Callable[[RunRequest, Path], Recording]
 
 
 class FakeRecorders:
-    """A stand-in for the workers: calls ``carry_out``; ``stopped`` once it was asked to stop."""
+    """A stand-in for the workers: calls ``execute``; ``stopped`` once it was asked to stop."""
 
-    carry_out: Record
+    execute: Record
     stopped: threading.Event
 
     def __init__(self, _log: None, _results: Path, _parallel: int) -> None:
@@ -52,7 +52,7 @@ class FakeRecorders:
 
     def record(self, order: RecordOrder) -> Recording:
         assert order.plan and order.plan.name == SCENARIO and order.run
-        return FakeRecorders.carry_out(order.request, order.run)
+        return FakeRecorders.execute(order.request, order.run)
 
     def stop(self) -> None:
         self.stopped.set()
@@ -82,7 +82,7 @@ def _without_processes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def carried_out(runs: list[Prepared], record: Record, at_a_time: int = 2) -> list[RunResult]:
-    FakeRecorders.carry_out = staticmethod(record)
+    FakeRecorders.execute = staticmethod(record)
     judge: Any = SimpleNamespace(wait_warm=lambda: None)
     return series._results(runs, judge, Narrator(), at_a_time, as_json=False)
 

@@ -205,7 +205,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr(performing, "perform", lambda steps, on: results.append(f"perform {on.round}"))
         monkeypatch.setattr(performing, "FAULTS", {"kill": "a fault"})
         monkeypatch.setattr(performing, "await_quiet", lambda on: results.append("quiet") or "quiet")
-        performing.carry_out(cast("Stage", stage))
+        performing.run_rounds(cast("Stage", stage))
         return results
 
     return play
@@ -240,7 +240,7 @@ def test_a_step_that_says_it_is_over_leaves_out_what_is_left(
     )
     results: list[str] = []
     monkeypatch.setattr(performing, "perform", over)
-    performing.carry_out(cast("Stage", stage))
+    performing.run_rounds(cast("Stage", stage))
     assert stage.left_out == "waited 90 s for condition 'quiet'"
     assert results == ["round 1 of 3", "the steps behind are left out: waited 90 s for condition 'quiet'"]
 

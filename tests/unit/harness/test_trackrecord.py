@@ -132,11 +132,13 @@ def simulated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
     monkeypatch.setattr(trackrecord, "run_each", run_each)
     monkeypatch.setattr(trackrecord, "ledger_names", lambda _: {-1: BUG.ledger})
 
-    def carry_out(*, interrupted_at: int = 0) -> int:
+    def measure(*, interrupted_at: int = 0) -> int:
         interrupted.add(interrupted_at)
-        return trackrecord.carry_out([BUG], times=2, parallel=3, results=tmp_path, document=None, quiet=True)
+        return trackrecord.run_track_record(
+            [BUG], times=2, parallel=3, results=tmp_path, document=None, quiet=True
+        )
 
-    return carry_out
+    return measure
 
 
 def test_each_run_counts_for_its_side_whichever_ends_first(

@@ -62,7 +62,7 @@ def searched(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
             yield Scripted(outcomes, parallel)
 
         monkeypatch.setattr(exploring, "running", no_processes)
-        monkeypatch.setattr(exploring, "prepared", as_shown)
+        monkeypatch.setattr(exploring, "prepare_plan", as_shown)
         code = explore(search(**changes), quiet=False, as_json=as_json)
         return code, capsys.readouterr().out
 
