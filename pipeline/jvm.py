@@ -100,8 +100,10 @@ class GatewayJvm:
 
 
 def cause_of(text: str) -> str:
-    """The last line of ``text`` that names an error, else its last line: the rest is stack traces."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    """The last line of ``text`` that names an error, else the last one that is not in a stack trace."""
+    lines = [
+        line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")
+    ]
     errors = [line.removeprefix("Caused by: ") for line in lines if _ERROR.match(line)]
     return (errors or lines or [""])[-1]
 

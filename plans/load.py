@@ -40,23 +40,22 @@ def find(name_or_path: str, *, root: Path = SCENARIOS) -> Path:
         if path.is_file():
             return path
         raise PlanError(
-            f"there is no plan file {name_or_path} in {Path.cwd()}",
+            f"there is no plan file {path.absolute()}",
             remedy=f"name a scenario (`{_LISTING}` prints all) or the path of your own plan",
         )
     names = scenarios(root)
     if name_or_path in names:
         return root / f"{name_or_path}.yaml"
+    folder = f"{name_or_path.rstrip('/')}/"
+    if inside := sum(name.startswith(folder) for name in names):
+        raise PlanError(
+            f"`{name_or_path}` is a folder of {inside} scenarios; `{_LISTING}` prints their names",
+            remedy="name one or more of them, or write a campaign to run many",
+        )
     raise PlanError(
-        _unknown_scenario(name_or_path.rstrip("/"), names),
+        unknown("scenario", name_or_path, names, listing=_LISTING),
         remedy="a plan of your own is given by its path, ending in .yaml",
     )
-
-
-def _unknown_scenario(name: str, names: Collection[str]) -> str:
-    inside = sum(other.startswith(f"{name}/") for other in names)
-    if inside:
-        return f"`{name}` is a folder of {inside} scenarios; `{_LISTING}` prints their names"
-    return unknown("scenario", name, names, listing=_LISTING)
 
 
 def load(path: Path | str, vocabulary: Vocabulary, *, settings: Mapping[str, object] = _NO_SETTINGS) -> Plan:

@@ -127,7 +127,7 @@ def _rests_on(judgement: Judgement) -> Iterable[tuple[str, str]]:
 
 
 def _numbers(named: Iterable[tuple[str, int]]) -> str:
-    return ", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in named)
+    return ", ".join(f"{name.replace('_', ' ')} = {number:,}" for name, number in named)
 
 
 def _facts(run: RunTree) -> list[tuple[str, object]]:

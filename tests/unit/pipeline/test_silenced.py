@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from pipeline.jvm import cause_of
 from pipeline.session import _is_not_py4j, _silence_py4j
 
 BROKEN = "logging.error('connection broke')"
@@ -25,3 +26,8 @@ def test_a_record_by_the_root_logger_is_judged_by_the_file_that_made_it(
 ) -> None:
     exec(compile(f"import logging\n{BROKEN}", file, "exec"), {})
     assert len(caplog.records) == shown
+
+
+def test_the_cause_of_a_java_error_is_no_line_of_its_stack_trace() -> None:
+    text = "An error occurred\n: java.lang.NullPointerException\n\tat java.lang.Thread.run(Thread.java:840)\n"
+    assert cause_of(text) == ": java.lang.NullPointerException"

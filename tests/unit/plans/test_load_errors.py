@@ -161,7 +161,7 @@ def test_an_unknown_scenario_names_the_nearest(tmp_path: Path) -> None:
     assert find("bp46/truncation", root=tmp_path) == tmp_path / "bp46" / "truncation.yaml"
     with pytest.raises(PlanError, match="unknown scenario `bp46/trunkation`; did you mean `bp46/truncat"):
         find("bp46/trunkation", root=tmp_path)
-    with pytest.raises(PlanError, match=r"there is no plan file mine\.yaml"):
+    with pytest.raises(PlanError, match=r"there is no plan file .*/mine\.yaml"):
         find("mine.yaml", root=tmp_path)
 
 
