@@ -1,6 +1,6 @@
 """The vocabulary of plans: every step, condition, fault and workload with the model of its parameters.
 
-Importing this module imports every module of the rooms that register them.
+Importing this module imports every module of the folders that register them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The rooms import one way only: what is below never learns what is above."""
+"""The folders import one way only, as the table of docs/architecture.md says."""
 
 import ast
 from collections.abc import Iterator, Mapping
