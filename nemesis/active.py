@@ -68,7 +68,9 @@ class InForce:
 
     @property
     def text(self) -> str:
-        """Its name and target, and how often it acted if it counts that."""
+        """Its name and target; how often it acted if it counts that, or why healing undid nothing."""
+        if "stays" in self.healed:
+            return f"{self} ({self.healed['stays']})"
         acted = self.healed.get("acted")
         if acted is None:
             return str(self)
