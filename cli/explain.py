@@ -7,14 +7,16 @@ from pathlib import Path
 
 import click
 
+from cli.completion import of_modes
 from cli.options import RESULTS
 
 
 @click.command("explain")
 @click.argument("run")
 @click.argument("subject", metavar="LEDGER[:ENTRY]")
+@click.option("--mode", help="Mode to show; default: every mode of RUN.", shell_complete=of_modes)
 @RESULTS
-def command(run: str, subject: str, results: Path) -> int:
+def command(run: str, subject: str, mode: str | None, results: Path) -> int:
     """Show everything that happened to LEDGER (its name in the plan, or its number) or to one ENTRY of it.
 
     RUN is a folder, one mode of it, a scenario, or a bundle.
@@ -28,6 +30,10 @@ def command(run: str, subject: str, results: Path) -> int:
         raise click.UsageError(f"{subject!r} is not LEDGER or LEDGER:ENTRY, for example main:49")
     entry = int(matched.group(2)) if matched.group(2) else None
     with opened(results, run, tables=True) as found:
-        for line in explain(found.modes, matched.group(1), entry):
+        modes = [folder for folder in found.modes if mode in (None, folder.mode)]
+        if not modes:
+            there = ", ".join(folder.mode for folder in found.modes)
+            raise click.UsageError(f"the run has no mode {mode!r}, only {there}")
+        for line in explain(modes, matched.group(1), entry):
             click.echo(line)
     return 0

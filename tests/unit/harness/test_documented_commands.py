@@ -55,6 +55,15 @@ def test_explain_shows_an_entry_and_export_a_trace(results: Path) -> None:
     assert "recovery read: ENOENTRY" in life
     assert life.index("mode unprotected") < life.index("mode protected"), "the order of the plan"
     assert "no client has added this entry" not in life
+    one = run("explain", "bp46/truncation", "main:49", "--mode", "protected").stdout
+    assert ("mode protected" in one, "mode unprotected" in one) == (True, False)
+    with pytest.raises(click.UsageError, match="no mode 'journal', only"):
+        CliRunner().invoke(
+            fencepost,
+            ["explain", "bp46/truncation", "main", "--mode", "journal"],
+            standalone_mode=False,
+            catch_exceptions=False,
+        )
     assert "no client has added this entry" in run("explain", "bp46/truncation", "main:9999").stdout
     assert run("export", "bp46/truncation", "--trace", "--mode", "unprotected").stdout.startswith("{")
 
