@@ -166,7 +166,7 @@ def _matches(entry: Breaks | Defect, found: Found, rounds: int) -> bool:
         entry.property == found.property
         and entry.kind in ("", found.kind)
         and entry.ledger in (None, ledger_and_round(found.ledger, rounds)[0])
-        and (entry.loss == found.loss if entry.loss else not _unexplained(found) or _exact(entry))
+        and (entry.loss == found.loss if entry.loss else not _unexplained(found))
         and (entry.entries is None or entry.entries[0] <= found.first <= found.last <= entry.entries[1])
     )
 
@@ -184,12 +184,6 @@ def _with_ends(found: Iterable[Found]) -> list[Found]:
 def _unexplained(found: Found) -> bool:
     """Whether bookies lost an entry that nothing in the run may take; a close that is stated may hide it."""
     return found.loss == "unexplained" and not found.beyond_end
-
-
-def _exact(entry: Breaks | Defect) -> bool:
-    """Whether an entry says which loss it means, without its class: a ledger's entries, or a defect of it."""
-    counted = entry.entries is not None and entry.count is not None
-    return entry.ledger is not None and (counted or isinstance(entry, Defect))
 
 
 def _on_the_way(
