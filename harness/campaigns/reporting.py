@@ -127,8 +127,8 @@ class Conclusion:
 
     @property
     def title(self) -> str:
-        """The campaign's name and its decision."""
-        return f"Campaign {self.campaign.name}: {self.decided}"
+        """The campaign's name and its decision; which run was the first to fail is below it."""
+        return f"Campaign {self.campaign.name}: {self.decided.partition('; first ')[0]}"
 
     @property
     def counted(self) -> str:

@@ -158,9 +158,9 @@ def test_the_page_says_what_to_look_at_and_how_to_repeat_it() -> None:
         outcome_of(UNITS[0], Status.AS_EXPECTED, took_s=8.0),
         outcome_of(UNITS[1], Status.ANOMALY, why="lost | twice\nindeed", repeat="fencepost run x"),
     ]
-    result = Conclusion(CAMPAIGN, outcomes, changes(outcomes, []), 2, "1 run anomaly")
+    result = Conclusion(CAMPAIGN, outcomes, changes(outcomes, []), 2, "1 run anomaly; first it: lost")
     text = markdown(result)
-    assert "# Campaign gate: 1 run anomaly" in text
+    assert text.startswith("# Campaign gate: 1 run anomaly\n")
     assert "2 runs: 1 anomaly, 1 as expected; 2 runs not started in time." in text
     assert f"| {UNITS[1]} | anomaly | lost \\| twice indeed | `fencepost run x` |" in text
     (notice,) = notices(outcomes, unknown_warns=False)
