@@ -6,11 +6,32 @@ A night runs them all; CI runs one defect of a client and one of a bookie.
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from tests.live.running import ROOT, Start, document_in
 
+FORCE = """\
+name: test/forced-too-soon
+source: {document: BP-14, section: force}
+about: The client takes a force for confirmed after one bookie too few; the other's confirmation comes late.
+cluster: {bookies: 2, seed_defects: [ack-quorum-minus-one]}
+clients: [writer]
+modes: [journal]
+control: {nothing: a test}
+steps:
+  - create: {client: writer, ledger: main, ensemble: 2, write_quorum: 2, ack_quorum: 2, deferred: true}
+  - append: {client: writer, ledger: main, entries: 20, outstanding: 1}
+  - delay: {from: writer, to: b2, kinds: [force], way: answers, delay_ms: 3000, as: late}
+  - force: {client: writer, ledger: main}
+  - wait_for: {condition: acted, fault: late, times: 1}
+  - heal: {}
+expect:
+  journal:
+    - breaks: {property: lac, kind: acked_too_soon, ledger: main}
+    - breaks: {property: lac, kind: forced_too_soon, ledger: main, count: 1}
+"""
 IN_CI = {"close-drops-last-entry", "integrity-skips-ledger"}
 
 
@@ -41,3 +62,11 @@ def test_a_defect_acts_and_the_run_says_what_the_page_says(
     (modified,) = judged["modified"]
     assert " times" in modified, modified
     assert (ended, says in document["reason"]) == (int(code), True), json.dumps(document["reason"])
+
+
+@pytest.mark.long
+def test_a_force_that_one_bookie_too_few_confirmed_is_found(fencepost: Start, tmp_path: Path) -> None:
+    plan = tmp_path / "forced.yaml"
+    plan.write_text(FORCE, encoding="utf-8")
+    code, text = fencepost("run", str(plan)).finish()
+    assert code == 0, text
