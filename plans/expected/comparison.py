@@ -252,8 +252,8 @@ def _strangers(anomalies: Sequence[Found], rounds: int) -> dict[str, set[int]]:
     return found
 
 
-_HIDING = ("durability", "closing", "availability")
-"""Properties whose anomalies take entries away or out of reach, so that others cannot be decided."""
+_HIDING = ("durability", "closing", "content", "availability")
+"""Properties whose anomalies take entries away, damage them or put them out of reach."""
 
 
 def _unknown(

@@ -52,7 +52,10 @@ def lost_together(path: Path, mode: str, *, story: Story = SEALED, configured: b
             ]
             if configured:
                 journal = {"journalWriteData": str(mode == "journal").lower()}
-                lives.append({"boot": 1, "event": "configured", "at_ns": 1, "conf": journal})
+                lives += [
+                    {"boot": boot, "event": "configured", "at_ns": at_ns, "conf": journal}
+                    for boot, at_ns in ((1, 1), (2, KILLED_NS + 100))
+                ]
             events += "".join(json.dumps({"server": bookie, **life}) + "\n" for life in lives)
             copy = folder.holdings / f"{bookie}-1"
             index(copy / "ledgers", [])

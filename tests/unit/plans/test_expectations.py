@@ -149,6 +149,7 @@ def test_what_is_unknown_meets_nothing_beside_an_expected_anomaly(
         ([], False),
         ([BELOW], True),
         ([Found("availability", "stuck", "main")], True),
+        ([Found("content", "damaged", "main")], True),
         ([FENCED], False),
         ([Found("lac", "went_back", "main")], False),
         ([Found("metadata", "wrong_length", "main")], False),
@@ -157,7 +158,7 @@ def test_what_is_unknown_meets_nothing_beside_an_expected_anomaly(
 def test_what_is_unknown_needs_an_anomaly_that_may_be_the_reason(also: list[Found], met: bool) -> None:
     named = [
         Defect(property=name, ledger="main", rate="sometimes", reference="#1")
-        for name in ("closing", "availability", "fencing", "lac", "metadata")
+        for name in ("closing", "availability", "content", "fencing", "lac", "metadata")
     ]
     stated = [breaks(ledger="control"), *named]
     comparison = compared(stated, [CONTROL, *also], undecided=[("durability", "main")])
