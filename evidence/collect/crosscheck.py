@@ -168,10 +168,10 @@ def histories_cut(found: Mapping[SegmentFile, Slots], servers: Iterable[ServerRo
     for row in servers:
         slots, detail = held.get((row["server"], row["boot"]), Slots(0, 0, 0)), json.loads(row["detail"])
         name = f"{tables_of(row['server'])}: {row['server']} boot {row['boot']}"
-        if row["event"] == "exit" and detail.get("code") == 0 and slots.torn:
+        quit_well = row["event"] == "exit" and detail.get("code") == 0
+        if quit_well and slots.torn:
             yield f"{name} exited with 0, and {slots.torn} halves of its slots are torn"
-        silent = slots.used and reported and (row["server"], row["boot"]) not in reported
-        if row["event"] == "exit" and detail.get("code") == 0 and silent:
+        if quit_well and slots.used and reported and (row["server"], row["boot"]) not in reported:
             yield f"{name} exited with 0, and what it reported at its end is not recorded"
         if row["event"] != RECORDED:
             continue

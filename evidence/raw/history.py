@@ -154,13 +154,8 @@ def _decode(stored: Words, written: Mask, client: int, first_seq: int, damage: t
     # Invocations are stored one after the other, so that only the last one can be torn.
     cut = int(len(stored) and not sound[-1] and not written[-1, 1] and _unfinished(stored[-1:, 0])[0])
     kept = len(stored) - cut
-    stored, written, due, sound, intact = (
-        stored[:kept],
-        written[:kept],
-        due[:kept],
-        sound[:kept],
-        intact[:kept],
-    )
+    stored, written = stored[:kept], written[:kept]
+    due, sound, intact = due[:kept], sound[:kept], intact[:kept]
     torn = written[:, 1] & _unfinished(stored[:, 1])
     broken = written[:, 1] & ~torn & ~intact
     blank = ~written[:, 0]
