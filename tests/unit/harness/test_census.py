@@ -44,7 +44,15 @@ def stage(tmp_path: Path, observer: Observer) -> Any:
     ledgers = {ledger: (SimpleNamespace(last_entry=last), 0) for ledger, last in CLOSED_AT.items()}
     metadata = SimpleNamespace(ledgers=lambda: [*ledgers, 9], ledger=ledgers.get)
     cluster = SimpleNamespace(bookies=dict.fromkeys(reversed(BOOKIES)), metadata=metadata, observer=None)
-    return SimpleNamespace(folder=folder, cluster=cluster, censuses=0, commands=lambda *_: observer)
+    notes: list[str] = []
+    return SimpleNamespace(
+        folder=folder,
+        cluster=cluster,
+        censuses=0,
+        commands=lambda *_: observer,
+        notes=notes,
+        note=notes.append,
+    )
 
 
 def test_every_entry_that_may_exist_is_asked_of_every_bookie(tmp_path: Path) -> None:
@@ -59,6 +67,19 @@ def test_every_entry_that_may_exist_is_asked_of_every_bookie(tmp_path: Path) -> 
         (number, [(one["ledger"], one["last"]) for one in spans]) for number, spans in observer.asked
     ] == [(1, [(5, 7), (6, 9), (8, 1), (9, 4)]), (2, [(6, 9)])]
     assert all((one["first"], one["bookies"]) == (0, BOOKIES) for _, spans in observer.asked for one in spans)
+
+
+def test_a_ledger_with_too_large_ids_is_left_out_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(CLOSED_AT, 6, 2**60)
+    observer = Observer(CensusCounts(ok=True))
+    on = stage(tmp_path, observer)
+    take_census(on)
+    assert [one["ledger"] for one in observer.asked[0][1]] == [5, 8, 9]
+    assert on.notes == [
+        "no census of ledger 6: its ids go up to 1,152,921,504,606,846,976, and 50,000,000 can be asked for"
+    ]
 
 
 def test_a_census_that_was_refused_is_an_error(tmp_path: Path) -> None:
