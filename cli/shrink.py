@@ -16,7 +16,7 @@ from cli.options import AS_JSON, DURATION, FILE, PARALLEL, QUIET, RESULTS
 @click.option(
     "--finding",
     "kind",
-    metavar="PROPERTY/KIND",
+    metavar="PROPERTY/KIND[/CLASS]",
     help="Finding that must remain; default: the most severe one.",
 )
 @click.option(

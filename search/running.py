@@ -1,8 +1,9 @@
 """The runs of a search: recorded without output, judged whatever happens, and returned as data.
 
-A run's failures have kinds, such as ``durability/lost``; two failures of one kind count as the same. They are
-anomalies, and one kind that no checker reports: the cluster did not become quiet after everything was healed.
-No document limits how long that may take, so it is no anomaly, but a search looks for it as well.
+A run's failures have kinds, such as ``fencing/added_after_close``, a loss with its class
+(``durability/lost/unexplained``); two failures of one kind count as the same. They are anomalies, and one
+kind that no checker reports: the cluster did not become quiet after everything was healed. No document
+limits how long that may take, so it is no anomaly, but a search looks for it as well.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from checkers.judging.verdict import DURABILITY, EVIDENCE, within_allowance
+from checkers.judging.verdict import EVIDENCE, within_allowance
 from evidence.findings import Judgement, Verdict, read_verdict
 from evidence.folder import FoundRun, RunFolder, modes_of
 from evidence.recorders import ledger_names, read_lines
@@ -45,19 +46,13 @@ class Ended:
 
     @cached_property
     def kinds(self) -> frozenset[str]:
-        """The kinds of what was found, ``durability/lost``; none that the allowance excuses.
+        """The kinds of what was found, ``closing/closed_below``; none that the allowance excuses.
 
         Looked up once, so that they are known when the run's folder is gone.
         """
         return frozenset(
             kind for mode in self.modes for kind in shown(mode.folder, mode.verdict.judgements.values())
         )
-
-    @cached_property
-    def losses(self) -> frozenset[str]:
-        """The classes of the entries that were lost."""
-        found = (finding for mode in self.modes for finding in mode.verdict.judgements[DURABILITY].findings)
-        return frozenset(finding.loss for finding in found if finding.kind == "lost")
 
     @cached_property
     def known(self) -> frozenset[str]:
@@ -191,9 +186,9 @@ def _judged(path: Path, error: FencepostError | None, judge: Judge) -> tuple[Seq
 
 
 def kinds(judgements: Iterable[Judgement]) -> frozenset[str]:
-    """``property/kind`` of every anomaly that the plan's allowance does not excuse."""
+    """``property/kind`` of every anomaly that no allowance excuses, and the class of a loss."""
     return frozenset(
-        f"{finding.property}/{finding.kind}"
+        "/".join(filter(None, (finding.property, finding.kind, finding.loss)))
         for judgement in judgements
         if judgement.verdict is Verdict.ANOMALY and not within_allowance(judgement)
         for finding in judgement.findings

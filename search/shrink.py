@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -259,27 +257,15 @@ def scenario_text(shrinker: Shrinker, confirmed: list[Ended]) -> str:
         **{key: value for key, value in best.items() if key in ("alone", "limits", "rounds")},
         "steps": best["steps"],
         "expect": {
-            again.mode: [
-                _stated(kind, loss, seen, len(confirmed), again)
-                for kind in kinds
-                for loss, seen in _losses(kind, confirmed) or [("", shown[kind])]
-            ]
-            or ["holds"]
+            again.mode: [_stated(kind, shown[kind], len(confirmed), again) for kind in kinds] or ["holds"]
         },
     }
     return plan_text(tree, comment=f"fencepost run FILE --seed {again.seed}")
 
 
-def _losses(kind: str, confirmed: Sequence[Ended]) -> list[tuple[str, int]]:
-    """The classes of loss that showed, with the number of runs: only its class states an unexplained one."""
-    found = Counter(loss for one in confirmed for loss in one.losses) if kind == "durability/lost" else {}
-    return sorted(found.items())
-
-
-def _stated(kind: str, loss: str, seen: int, of: int, again: Again) -> Tree:
+def _stated(kind: str, seen: int, of: int, again: Again) -> Tree:
     """What always showed must show again; what showed sometimes may."""
-    name, _, what = kind.partition("/")
-    tree: Tree = {"property": name, "kind": what, **({"class": loss} if loss else {})}
+    tree: Tree = dict(zip(("property", "kind", "class"), kind.split("/"), strict=False))
     if of and seen == of:
         return {"breaks": tree}
     reference = f"found in {again.plan.name}, seed {again.seed}"
@@ -298,16 +284,22 @@ def _about(again: Again, shrinker: Shrinker, confirmed: list[Ended]) -> str:
 
 def _kind(again: Again, asked: str | None) -> str:
     if asked is not None:
-        if asked not in again.kinds:
-            found = ", ".join(sorted(again.kinds)) or "nothing"
-            raise UsageError(f"the run does not show {asked!r}; found in it: {found}")
-        return asked
+        found = [kind for kind in again.kinds if asked in (kind, kind.rpartition("/")[0])]
+        if "/" not in asked or not found:
+            shown = ", ".join(sorted(again.kinds)) or "nothing"
+            raise UsageError(f"the run does not show {asked!r}; found in it: {shown}")
+        return min(found, key=_severity)
     if not again.kinds:
         raise UsageError(
             f"nothing was found in {again.path}, so there is nothing to shrink",
             remedy="name a run that failed; `fencepost list runs` shows them",
         )
-    return min(again.kinds, key=lambda kind: (severity(kind.partition("/")[0]), kind))
+    return min(again.kinds, key=_severity)
+
+
+def _severity(kind: str) -> tuple[int, bool, str]:
+    """Sorts the severest kind first; of losses those that nothing in the run explains."""
+    return severity(kind.partition("/")[0]), not kind.endswith("/unexplained"), kind
 
 
 def _told(tree: Tree) -> str:

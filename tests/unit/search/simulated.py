@@ -5,10 +5,8 @@ from __future__ import annotations
 from search.running import Ended
 
 
-def ending(
-    verdict: str, *kinds: str, known: bool = False, headline: str = "", losses: tuple[str, ...] = ()
-) -> type[Ended]:
+def ending(verdict: str, *kinds: str, known: bool = False, headline: str = "") -> type[Ended]:
     """A class of runs with this verdict and failures of these kinds, all of them ``known`` or none."""
     found = frozenset(kinds)
-    columns = {"verdict": verdict, "headline": headline, "kinds": found, "losses": frozenset(losses)}
+    columns = {"verdict": verdict, "headline": headline, "kinds": found}
     return type("Simulated", (Ended,), {**columns, "known": found if known else frozenset()})

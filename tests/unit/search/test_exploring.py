@@ -27,15 +27,18 @@ def lost(count: int, loss: str, *, excused: int = 0) -> Judgement:
     return Judgement("durability", Verdict.ANOMALY, "", findings=[finding], counts=counts)
 
 
-def test_a_kind_is_the_property_and_what_was_found() -> None:
+def test_a_kind_is_the_property_and_what_was_found_with_the_class_of_a_loss() -> None:
     closed = Judgement("closing", Verdict.ANOMALY, "", findings=[Finding("closing", "closed_below")])
     valid = Judgement("order", Verdict.VALID, "")
-    assert kinds([lost(2, "unexplained"), closed, valid]) == {"durability/lost", "closing/closed_below"}
+    assert kinds([lost(2, "unexplained"), closed, valid]) == {
+        "durability/lost/unexplained",
+        "closing/closed_below",
+    }
 
 
 def test_what_the_allowance_excuses_is_no_failure() -> None:
     assert kinds([lost(2, "explained", excused=2)]) == frozenset()
-    assert kinds([lost(2, "explained")]) == {"durability/lost"}
+    assert kinds([lost(2, "explained")]) == {"durability/lost/explained"}
 
 
 def test_a_run_without_a_verdict_is_an_error_or_unknown() -> None:
@@ -51,7 +54,7 @@ def test_kinds_stay_known_when_the_folder_is_gone() -> None:
         folder=SimpleNamespace(steps=Path("none")),
     )
     ended = Ended(Path("gone"), (mode,), "", 1.0)
-    assert ended.kinds == ended.kinds == {"durability/lost"}
+    assert ended.kinds == ended.kinds == {"durability/lost/unexplained"}
 
 
 def test_a_run_that_was_never_quiet_is_a_kind_of_its_own_and_no_pass(

@@ -30,14 +30,14 @@ from search.shrink import NotAgainError, Options, Shrinker, TimeIsUpError, scena
 from search.status import Status
 from tests.unit.search.simulated import ending
 
-KIND = "durability/lost"
+KIND = "durability/lost/unexplained"
 Loses = Callable[[Tree], bool]
 
 
 Told = ending("anomaly", KIND)
+EXPLAINED = "durability/lost/explained"
 ToldOther = ending("anomaly", "fencing/acked_after_fence")
 Held = ending("valid")
-A, B = "explained", "unexplained"
 
 
 def found() -> Plan:
@@ -121,7 +121,9 @@ def test_with_runs_at_a_time_no_more_are_run_and_the_same_is_left(
 
 def test_what_does_not_fail_again_cannot_be_shrunk(shrinker: Callable[..., Shrinker]) -> None:
     one = shrinker(chance=0.0)
-    with pytest.raises(NotAgainError, match=r"did not fail again with durability/lost in 5 tries") as raised:
+    with pytest.raises(
+        NotAgainError, match=r"did not fail again with durability/lost/unexplained in 5 tries"
+    ) as raised:
         reduced(one)
     assert raised.value.exit_code == ExitCode.UNKNOWN
 
@@ -197,6 +199,20 @@ def test_the_severest_kind_is_what_must_stay(shrinker: Callable[..., Shrinker]) 
     again = replace(shrinker().again, kinds=frozenset(found))
     assert shrinking._kind(again, None) == "closing/closed_below"
     assert shrinking._kind(again, NEVER_QUIET) == NEVER_QUIET
+    lost = replace(again, kinds=frozenset({*found, EXPLAINED, KIND}))
+    assert {shrinking._kind(lost, asked) for asked in (None, "durability/lost", KIND)} == {KIND}
+    assert shrinking._kind(lost, EXPLAINED) == EXPLAINED
+    for asked in ("durability", "lost", "durability/lost/forged"):
+        with pytest.raises(UsageError, match="the run does not show"):
+            shrinking._kind(lost, asked)
+
+
+def test_a_loss_of_another_class_is_another_failure(shrinker: Callable[..., Shrinker]) -> None:
+    one = shrinker()
+    tree = lean_tree(one.again.plan)
+    one.measure(tree)
+    one.runner = runner(lambda _: ending("anomaly", EXPLAINED)(Path(), (), "", 0.0))
+    assert not one.fails({**tree, "steps": tree["steps"][:-1]})
 
 
 def scenario(one: Shrinker, *confirmed: type[Ended]) -> Plan:
@@ -214,9 +230,9 @@ def test_the_scenario_states_what_always_showed(small: Shrinker) -> None:
 
 
 def test_the_scenario_states_each_class_of_loss(small: Shrinker) -> None:
-    both, one = (ending("anomaly", KIND, losses=found) for found in ((A, B), (A,)))
-    entries = scenario(small, both, one).expect["unprotected"]
-    assert [(entry.says, getattr(entry, "loss", None)) for entry in entries] == [("breaks", A), ("defect", B)]
+    entries = scenario(small, ending("anomaly", KIND, EXPLAINED), Told).expect["unprotected"]
+    losses = [(entry.says, getattr(entry, "loss", None)) for entry in entries]
+    assert losses == [("defect", "explained"), ("breaks", "unexplained")]
 
 
 def test_the_scenario_of_a_run_that_was_alone_runs_alone(shrinker: Callable[..., Shrinker]) -> None:
