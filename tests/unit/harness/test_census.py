@@ -78,7 +78,7 @@ def test_a_ledger_with_too_large_ids_is_left_out_and_named(
     take_census(on)
     assert [one["ledger"] for one in observer.asked[0][1]] == [5, 8, 9]
     assert on.notes == [
-        "no census of ledger 6: its ids go up to 1,152,921,504,606,846,976, and 50,000,000 can be asked for"
+        "no census of ledger 6: its ids go up to 1,152,921,504,606,846,976, beyond 50,000,000"
     ]
 
 
