@@ -30,10 +30,6 @@ def command(run: str, subject: str, mode: str | None, results: Path) -> int:
         raise click.UsageError(f"{subject!r} is not LEDGER or LEDGER:ENTRY, for example main:49")
     entry = int(matched.group(2)) if matched.group(2) else None
     with opened(results, run, tables=True) as found:
-        modes = [folder for folder in found.modes if mode in (None, folder.mode)]
-        if not modes:
-            there = ", ".join(folder.mode for folder in found.modes)
-            raise click.UsageError(f"the run has no mode {mode!r}, only {there}")
-        for line in explain(modes, matched.group(1), entry):
+        for line in explain(found.chosen(mode), matched.group(1), entry):
             click.echo(line)
     return 0

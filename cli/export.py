@@ -30,13 +30,7 @@ def command(run: str, form: str | None, mode: str | None, out: Path | None, resu
     from reports.exporting import history, trace
 
     with opened(results, run, tables=True) as found:
-        modes = {folder.mode: folder for folder in found.modes}
-        if mode is None and len(modes) > 1:
-            raise click.UsageError(f"the run has the modes {', '.join(modes)}; choose one with --mode")
-        chosen = next(iter(modes)) if mode is None else mode
-        if chosen not in modes:
-            raise click.UsageError(f"the run has no mode {chosen!r}, only {', '.join(modes)}")
-        folder = modes[chosen]
+        folder = found.one(mode)
         lines = trace(folder) if form == "trace" else history(folder, as_json=form == "json")
         with click.open_file(str(out or "-"), "w", encoding="utf-8") as stream:
             stream.writelines(f"{line}\n" for line in lines)

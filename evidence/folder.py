@@ -144,6 +144,23 @@ class FoundRun:
     path: Path
     modes: tuple[RunFolder, ...]
 
+    def chosen(self, mode: str | None) -> tuple[RunFolder, ...]:
+        """The folder of ``mode``, all folders for None; ``UsageError`` for a mode that is not here."""
+        folders = tuple(folder for folder in self.modes if mode in (None, folder.mode))
+        if not folders:
+            raise UsageError(f"the run has no mode {mode!r}, only {self._names()}")
+        return folders
+
+    def one(self, mode: str | None) -> RunFolder:
+        """The folder of ``mode``, the only one for None; ``UsageError`` where None could mean several."""
+        folders = self.chosen(mode)
+        if len(folders) > 1:
+            raise UsageError(f"the run has the modes {self._names()}", remedy="choose one with --mode")
+        return folders[0]
+
+    def _names(self) -> str:
+        return ", ".join(folder.mode for folder in self.modes)
+
 
 def new_run(results: Path, scenario: str, seed: int, *, at: datetime | None = None) -> Path:
     """Make the folder of a whole run, ``results/<scenario>/<UTC stamp>-<seed>``, and return it.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import repeat
 from pathlib import Path
 
-from evidence.folder import DEFAULT_BACKEND, FoundRun, RunFolder
+from evidence.folder import DEFAULT_BACKEND, RunFolder
 from evidence.recorders import read_lines
 from evidence.shapes import Conf
 from harness.bundles.reading import is_bundle, opened
@@ -19,7 +19,7 @@ from harness.vocabulary import words
 from plans.executed import begins, executed
 from plans.models import Plan
 from plans.resolve import from_json
-from protocol.errors import FencepostError, Interrupted, UsageError
+from protocol.errors import FencepostError, Interrupted
 from protocol.exit_codes import ExitCode
 from protocol.wording import counted
 from reports.seeded import announced
@@ -80,7 +80,7 @@ class Again:
 def find_again(results: Path, reference: str, mode: str | None) -> Again:
     """The run or bundle that is meant, in one mode; ``UsageError`` where several ran and none is named."""
     with opened(results, reference) as found:
-        folder = _one(found, mode)
+        folder = found.one(mode)
         facts = folder.run()
         resolved = from_json(facts, words(), source=str(folder.run_json))
         began = begins(read_lines(folder.steps).records)
@@ -97,17 +97,6 @@ def find_again(results: Path, reference: str, mode: str | None) -> Again:
             backend=str(facts.get("backend", DEFAULT_BACKEND)),
             bundle=Path(reference).resolve() if is_bundle(reference) else None,
         )
-
-
-def _one(found: FoundRun, mode: str | None) -> RunFolder:
-    chosen = [folder for folder in found.modes if mode in (None, folder.mode)]
-    if len(chosen) != 1:
-        there = ", ".join(folder.mode for folder in found.modes)
-        raise UsageError(
-            f"{found.path} has the modes {there}; {'none of them is ' + mode if mode else 'which is meant?'}",
-            remedy="name the folder of one mode, or give --mode",
-        )
-    return chosen[0]
 
 
 def _with_own_settings(plan: Plan, own: Conf) -> Plan:

@@ -98,7 +98,7 @@ def test_a_bundle_is_a_run_too() -> None:
     ("arguments", "said"),
     [
         ((), "say what to write: --edn, --json or --trace"),
-        (("--edn",), "the run has the modes journal, protected; choose one with --mode"),
+        (("--edn",), "the run has the modes journal, protected"),
         (("--edn", "--mode", "nosync"), "the run has no mode 'nosync', only journal, protected"),
     ],
 )

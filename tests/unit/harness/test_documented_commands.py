@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from cli.main import fencepost
 from evidence.exchange.jepsen import jepsen_lines
 from evidence.folder import point_latest
+from protocol.errors import UsageError
 from tests.documented import DOCUMENTED, ROOT, Command
 from tests.histories.log_story import append, ok, read, story
 from tests.unit.reports.stored_run import stored_run
@@ -57,7 +58,7 @@ def test_explain_shows_an_entry_and_export_a_trace(results: Path) -> None:
     assert "no client has added this entry" not in life
     one = run("explain", "bp46/truncation", "main:49", "--mode", "protected").stdout
     assert ("mode protected" in one, "mode unprotected" in one) == (True, False)
-    with pytest.raises(click.UsageError, match="no mode 'journal', only"):
+    with pytest.raises(UsageError, match="no mode 'journal', only"):
         CliRunner().invoke(
             fencepost,
             ["explain", "bp46/truncation", "main", "--mode", "journal"],
