@@ -23,7 +23,7 @@ from checkers.fencing import Fencing
 from checkers.judging.contract import Batch, Checker, Doubting, LedgerFact, LedgerFacts, RunFacts
 from checkers.judging.found import Found
 from checkers.judging.sufficiency import Sufficiency
-from checkers.judging.verdict import run_verdict
+from checkers.judging.verdict import FAILED, run_verdict
 from checkers.lac.checker import Lac
 from checkers.log.checker import Log
 from checkers.metadata import Metadata
@@ -161,7 +161,7 @@ def _judgement(checker: Checker, found: Found | Crashed, facts: LedgerFacts, run
     return Judgement(
         property=checker.name,
         verdict=Verdict.UNKNOWN,
-        needed="a checker that runs to its end",
+        needed=FAILED,
         notes=(f"the checker failed: {result}",),
     )
 

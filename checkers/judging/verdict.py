@@ -1,8 +1,8 @@
 """From the judgements of the properties to the verdict of the run.
 
 What counts: the run's evidence itself, the properties that the plan requires (all of them when
-it names none), and any safety property with an anomaly. Over what counts: anomaly, else unknown,
-else valid. The allowance excuses explained losses only, and nothing else.
+it names none), every property whose checker failed, and any safety property with an anomaly. Over what
+counts: anomaly, else unknown, else valid. The allowance excuses explained losses only, and nothing else.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from evidence.findings import Judgement, RunVerdict, Verdict
 from protocol.wording import counted
 
 EVIDENCE, DURABILITY = "evidence", "durability"
+FAILED = "a checker that runs to its end"
+"""What is ``needed`` by the judgement of a property whose checker failed: an anomaly may have been missed."""
 SAFETY = (
     *("durability", "closing", "fencing", "recovery", "content", "order", "lac", "metadata"),
     "answers",
@@ -68,13 +70,14 @@ def _kinds(judgement: Judgement) -> frozenset[str]:
     return frozenset((name, *(f"{name}/{kind}" for kind, count in judgement.counts.items() if count)))
 
 
-def counting_properties(required: Collection[str], judged: Collection[str]) -> frozenset[str]:
+def counting_properties(required: Collection[str], judged: Mapping[str, Judgement]) -> frozenset[str]:
     """The properties whose anomalies make the verdict, of a plan that requires these (none: all judged)."""
     return _required(required, judged) | frozenset(SAFETY)
 
 
-def _required(required: Collection[str], judged: Collection[str]) -> frozenset[str]:
-    return frozenset((EVIDENCE, *(required or judged)))
+def _required(required: Collection[str], judged: Mapping[str, Judgement]) -> frozenset[str]:
+    failed = (name for name, judgement in judged.items() if judgement.needed == FAILED)
+    return frozenset((EVIDENCE, *(required or judged), *failed))
 
 
 def undecided(required: Collection[str], judgements: Mapping[str, Judgement]) -> Iterator[tuple[str, int]]:
@@ -101,7 +104,8 @@ def within_allowance(judgement: Judgement) -> bool:
         return False
     counts = judgement.counts
     ours = counts.get("vanished_ledgers", 0) == counts.get("vanished_ledgers_explained", 0)
-    return ours and not counts.get("unavailable", 0) and 0 < counts.get("excused", 0) == counts.get("gone", 0)
+    known = not counts.get("unavailable", 0) and not judgement.undecided
+    return ours and known and 0 < counts.get("excused", 0) == counts.get("gone", 0)
 
 
 def headline(judgements: Mapping[str, Judgement], verdict: Verdict, run: RunFacts) -> str:

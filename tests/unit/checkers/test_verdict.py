@@ -1,6 +1,7 @@
 """From the judgements of the properties to the verdict of the run."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -101,6 +102,24 @@ def test_a_run_is_valid_within_the_allowance_when_it_covers_every_loss(judgement
     assert merged(judgements, run_facts(required=("durability",))) is expected
 
 
+def test_the_allowance_covers_no_run_that_leaves_the_fate_of_another_ledger_open():
+    judgements = losing(12)
+    judgements["durability"] = replace(judgements["durability"], undecided=(2,))
+    assert merged(judgements, run_facts(required=("durability",))) is A
+
+
+@pytest.mark.parametrize("name", ["fencing", "servers"])
+def test_a_property_whose_checker_failed_counts_required_or_not(name):
+    broken = type("Broken", (Broken,), {"name": name})("check")
+    checkers = tuple(broken if checker.name == name else checker for checker in CHECKERS)
+    run = run_facts(required=("durability", "closing"))
+    batch = chunk(facts(acked(0), good_ending(0)))
+    verdict = judge([batch], run, checkers=checkers)
+    assert (judge([batch], run).verdict, verdict.verdict) == (V, U)
+    assert name in verdict.headline
+    assert (name, -1) in undecided(run.required, verdict.judgements)
+
+
 def test_headlines():
     assert judged([acked(entry) for entry in range(1200)], good_ending(1199), wire=True).headline == (
         "0 of 1,200 acknowledged entries lost"
@@ -153,10 +172,10 @@ def test_what_stays_unknown_is_said_by_ledger_beside_an_anomaly():
     assert {ledger for name, ledger in unknown if name in ("durability", "closing")} == {1}
 
 
-def test_a_required_checker_that_crashed_leaves_the_whole_run_unknown():
+def test_a_checker_that_crashed_leaves_the_whole_run_unknown():
     checkers = tuple(Broken("conclude") if checker.name == "order" else checker for checker in CHECKERS)
     history = [chunk(facts(acked(0), created(), closed(-1)))]
     judgements = judge(history, run_facts(), checkers=checkers).judgements
     assert ("order", -1) in undecided(("order", "closing"), judgements)
-    assert ("order", -1) not in undecided(("closing",), judgements)
+    assert ("fencing", -1) not in undecided(("closing",), judgements)
     assert ("magic", -1) in undecided(("magic",), judgements)
