@@ -20,6 +20,7 @@ from cluster.releases import artifacts
 from cluster.releases.versions import DEFAULT_VERSION
 from cluster.servers import disks
 from evidence.folder import DEFAULT_BACKEND
+from harness.experiments.experiment import digest_of
 from harness.request import RunRequest, properties_of
 from harness.vocabulary import words
 from plans.cluster import ClusterSpec
@@ -66,11 +67,18 @@ class Prepared:
         return resolve(self.plan, self.seed, mode)
 
 
-def prepare(request: RunRequest) -> Prepared:
-    """Load and check; raises ``UsageError`` (or one of its kinds) for anything impossible."""
+def prepare(request: RunRequest, *, digest: str = "") -> Prepared:
+    """Load and check; raises ``UsageError`` (or one of its kinds) for anything impossible.
+
+    So is a plan whose digest, if one is given, is another: it was changed after the run was listed.
+    """
     plan = load(find(request.scenario), words(), settings=dict(request.settings))
     if request.rounds is not None:
         plan = with_rounds(plan, request.rounds)
+    if digest and digest_of(plan) != digest:
+        raise PrerequisiteError(
+            f"the plan {plan.name} was changed after this run of it was listed", remedy="start again"
+        )
     plan = with_changes(plan, request.seed_defects, request.cures)
     for mode in request.modes:
         if mode not in MODES:

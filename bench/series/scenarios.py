@@ -104,7 +104,10 @@ def command(
     if not found and not any(run_of(unit) in known for unit in units):
         click.echo("nothing was measured: none of these runs has a result")
         sys.exit(ExitCode.UNKNOWN)
-    sys.exit(ExitCode.AS_EXPECTED if all(one.as_stated == one.rounds for one in found) else ExitCode.ANOMALY)
+    runs = {run_of(unit) for unit in units}
+    met = all(one.as_stated == one.rounds for one in found)
+    met = met and all(row.as_stated == row.of for row in rows if runs & counted_in([row]))
+    sys.exit(ExitCode.AS_EXPECTED if met else ExitCode.ANOMALY)
 
 
 def _plans(names: Iterable[str]) -> Iterator[Plan]:

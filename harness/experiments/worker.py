@@ -91,7 +91,8 @@ def _record(order: RecordOrder, results: Path) -> Recording:
     path, error = order.run, None
     try:
         request = order.request
-        ready = prepare(request) if order.plan is None else prepare_plan(request, order.plan)
+        plan = order.plan
+        ready = prepare(request, digest=order.digest) if plan is None else prepare_plan(request, plan)
         if path is None:
             path = new_run(results, ready.plan.name, ready.seed)
         record_only(ready, path, Narrator(quiet=True))

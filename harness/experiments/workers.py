@@ -35,11 +35,15 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class RecordOrder:
-    """What to record: ``plan`` (else that of the request) in the folder ``run`` (else a new one)."""
+    """What to record: ``plan`` (else that of the request) in the folder ``run`` (else a new one).
+
+    The request's plan must have the ``digest``, if one is given.
+    """
 
     request: RunRequest
     plan: Plan | None = None
     run: Path | None = None
+    digest: str = ""
 
 
 @dataclass(frozen=True)
@@ -237,7 +241,8 @@ class WorkerPool(Recorders):
         recorded, judged = Recording(""), Judging(Status.ERROR)
         try:
             self._warm_up()
-            recorded = self.record(RecordOrder(experiment.request(self._results)), self._run_s)
+            order = RecordOrder(experiment.request(self._results), digest=experiment.digest)
+            recorded = self.record(order, self._run_s)
             judged = of_error(recorded.error) if recorded.error else self._judged(recorded.folder)
         except NoAnswerError as error:
             judged = Judging(error.came, why=f"{error}")

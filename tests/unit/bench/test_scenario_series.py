@@ -369,6 +369,20 @@ def test_the_command_makes_the_table_of_what_is_kept(tmp_path: Path) -> None:
         assert result.output.endswith("nothing was measured: none of these runs has a result\n")
 
 
+@pytest.mark.parametrize(("as_stated", "code"), [(1, 0), (0, 4)])
+def test_a_row_of_the_document_that_was_not_as_expected_is_no_success(
+    as_stated: int, code: int, tmp_path: Path
+) -> None:
+    """Its runs are counted in the document, and nothing of them is kept in the folder."""
+    document, name = tmp_path / "series.md", "bp46/truncation"
+    document.write_text(f"{BEGIN}\n{END}\n")
+    units = stated_units(only=[name])
+    trials = [(unit, stated(unit, as_stated=as_stated * unit.rounds, why="late")) for unit in units]
+    write_rows(document.with_suffix(".json"), rows_of(trials))
+    arguments = ["--table", "--only", name, "--results", str(tmp_path / "kept"), "--document", str(document)]
+    assert CliRunner().invoke(scenarios.command, arguments).exit_code == code
+
+
 @pytest.mark.parametrize("mistake", [["--again"], ["--only", "bp46/truncatoin"]])
 def test_wrong_usage_of_the_command_has_its_exit_code(mistake: list[str], tmp_path: Path) -> None:
     result = CliRunner().invoke(bench, ["scenarios", *mistake, "--results", str(tmp_path)])

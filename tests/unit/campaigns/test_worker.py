@@ -16,7 +16,7 @@ import pytest
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from harness.experiments import worker
-from harness.experiments.experiment import Status
+from harness.experiments.experiment import Status, digest_of
 from harness.experiments.workers import Judging, RecordOrder, of_error
 from harness.request import RunRequest
 from harness.vocabulary import words
@@ -60,7 +60,7 @@ def sent(request: RunRequest, run: Path | None = None, plan: Plan | None = None)
 def test_only_what_the_machine_can_never_do_is_no_failure(
     error: FencepostError, came: Status, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(_: object) -> NoReturn:
+    def refuse(_: object, **__: object) -> NoReturn:
         raise error
 
     monkeypatch.setattr(worker, "prepare", refuse)
@@ -76,7 +76,7 @@ def test_a_worker_carries_out_the_very_order_in_the_folder_that_was_made_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     carried_out: list[object] = []
-    monkeypatch.setattr(worker, "prepare", lambda request: request)
+    monkeypatch.setattr(worker, "prepare", lambda request, **_: request)
     monkeypatch.setattr(worker, "record_only", lambda request, path, _: carried_out.extend((request, path)))
     run = tmp_path / "mine" / "now-1"
     assert worker._record(sent(REQUEST, run), tmp_path).folder == "mine/now-1"
@@ -93,7 +93,7 @@ def test_a_worker_says_what_a_run_took_and_how_busy_the_machine_was(
         folder.run_json.write_text("{}")
         folder.write_end({"complete": True, "load": {"average": 3.5, "cpu_pressure": 0.75, "cpu_s": 12.0}})
 
-    monkeypatch.setattr(worker, "prepare", lambda request: request)
+    monkeypatch.setattr(worker, "prepare", lambda request, **_: request)
     monkeypatch.setattr(worker, "record_only", record)
     monkeypatch.setattr(worker, "cpu_s", lambda: next(spent))
     answer = worker._record(sent(REQUEST, tmp_path / "mine" / "now-1"), tmp_path)
@@ -175,3 +175,18 @@ def test_a_second_interrupt_does_not_cut_the_shutdown_short(tmp_path: Path) -> N
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     subprocess.run([sys.executable, "-c", INTERRUPTED, tmp_path], env=environment, capture_output=True)
     assert (tmp_path / "closed").exists()
+
+
+def test_a_plan_that_was_changed_after_its_run_was_listed_is_not_counted_as_the_one_before(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "mine.yaml"
+    text = find("bp46/truncation").read_text(encoding="utf-8")
+    file.write_text(text, encoding="utf-8")
+    listed = digest_of(load(file, words()))
+    file.write_text(text.replace("entries: 50}", "entries: 51}", 1), encoding="utf-8")
+    assert digest_of(load(file, words())) != listed
+    request = RunRequest(str(file), modes=("protected",), results=tmp_path)
+    result = worker._record(RecordOrder(request, digest=listed), tmp_path)
+    assert "was changed after this run of it was listed" in str(result.error)
+    assert result.folder == ""
