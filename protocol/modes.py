@@ -13,6 +13,8 @@ from protocol.faults import Loses
 
 JOURNALING = ("journalWriteData", "journalSyncData")
 """The settings that decide what may take an entry that a bookie has acknowledged."""
+_FALSE = ("false", "f", "no", "n", "off", "0")
+"""How a setting may say it, in any case (``BooleanUtils#toBooleanObject`` of Apache Commons Lang)."""
 DB_STORAGE = "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage"
 
 
@@ -37,7 +39,7 @@ def least_loss(conf: Mapping[str, str]) -> Loses:
     Memory where adds are not journaled, unsynced data where the journal is not synced, else stored
     data. Source: BP-46 ("The journal"); BookKeeper's defaults are true.
     """
-    written, synced = (conf.get(key, "true").strip().lower() != "false" for key in JOURNALING)
+    written, synced = (conf.get(key, "true").strip().lower() not in _FALSE for key in JOURNALING)
     if not written:
         return Loses.MEMORY
     return Loses.STORED if synced else Loses.UNSYNCED

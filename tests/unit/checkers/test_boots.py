@@ -32,6 +32,12 @@ def test_what_takes_an_acknowledged_entry_is_said_by_the_boots_own_settings_or_e
     assert lives(*boot(1))[1][0].least_loss is None
 
 
+@pytest.mark.parametrize("value", ["FALSE", "off", "No"])
+def test_a_setting_is_switched_off_by_each_word_that_a_bookie_takes_for_false(value):
+    row = configured(1, journalWriteData=value)
+    assert lives(*boot(1), row)[1][0].least_loss is Loses.MEMORY
+
+
 @pytest.mark.parametrize(
     ("end", "unclean", "how"),
     [
