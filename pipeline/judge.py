@@ -24,7 +24,7 @@ from evidence.folder import RunFolder, write_json
 from evidence.schemas import BLOCKED, TABLES
 from pipeline.blocks import TASKS_OF_CORE, Block, Bucket, Columns, batches, largest_block, rows_of, shared_out
 from pipeline.session import Session
-from pipeline.tables import listed, read_facts, read_table, write_findings
+from pipeline.tables import facts_files, listed, read_facts, read_table, rows_in, write_findings
 from protocol.errors import EvidenceError, JudgementError
 
 _UNASKED: Columns = {"census": ("digest",), "frames": ("connection", "protocol", "txn")}
@@ -71,6 +71,7 @@ def judge(session: Session, folder: RunFolder) -> RunVerdict:
     rows = batch_rows(session.cores, collection.rows.get("ledgers", 0), collection.buckets, largest)
     from pipeline.facts import run_facts  # reads plans with packages that a worker need not have
 
+    _require_whole(folder, collection)
     run = run_facts(folder, collection)
     metadata = Batch({"ledgers": read_table(folder.tables, "ledgers")})
     facts = combined_facts([facts_of(metadata), *read_facts(folder.tables)])
@@ -111,6 +112,19 @@ def _sizes(folder: RunFolder, collection: Collection) -> dict[int, int]:
         for number, rows in found.items():
             sizes[number] += rows
     return sizes
+
+
+def _require_whole(folder: RunFolder, collection: Collection) -> None:
+    """``EvidenceError`` where a small table, or the facts of a bucket, are not as they were collected."""
+    small = (name for name in collection.rows if name not in BLOCKED)
+    wrong = [f"table {name}" for name in small if rows_in(folder.tables, name) != collection.rows[name]]
+    if len(facts_files(folder.tables)) != collection.buckets:
+        wrong.append("a file of the facts")
+    if wrong:
+        raise EvidenceError(
+            f"{wrong[0]} of {folder.path} is not as it was collected",
+            remedy="collect again; the raw evidence is kept",
+        )
 
 
 def check_buckets(known: bytes, rows: int, buckets: Sequence[Bucket]) -> dict[int, AllFound]:

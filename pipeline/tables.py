@@ -46,6 +46,11 @@ def read_table(tables: Path, name: str) -> pa.Table:
     return pa.concat_tables(parts) if parts else TABLES[name].empty_table()
 
 
+def rows_in(tables: Path, name: str) -> int:
+    """How many rows a small table has, by the footers of its files."""
+    return sum(pq.read_metadata(path).num_rows for path in (tables / name).rglob("*.parquet"))
+
+
 def write_findings(path: Path, verdict: RunVerdict) -> None:
     """Write every finding of a verdict: a row each, with the columns of :data:`FINDINGS`."""
     rows = [asdict(finding) for finding in listed(verdict)]
@@ -89,9 +94,14 @@ def _packed(rows: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
+def facts_files(tables: Path) -> list[Path]:
+    """The files of :func:`write_facts`, one for each bucket."""
+    return sorted((tables / "facts").glob("*.arrow"))
+
+
 def read_facts(tables: Path) -> Iterator[LedgerFacts]:
     """What each bucket contributes to the facts of ledgers, in the order of buckets."""
-    for path in sorted((tables / "facts").glob("*.arrow")):
+    for path in facts_files(tables):
         rows = zip(*read_feather(path).to_pydict().values(), strict=True)
         yield LedgerFacts(
             {name: error or pa.ipc.open_stream(packed).read_all() for name, error, packed in rows}

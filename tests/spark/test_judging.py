@@ -220,6 +220,17 @@ def test_tables_that_are_missing_or_spoiled_are_no_verdict(session: Session, tmp
     assert not folder.verdict_json.exists()
 
 
+@pytest.mark.parametrize("lost", ["faults/faults.parquet", "ledgers/ledgers.parquet", "facts/0000.arrow"])
+def test_a_small_table_or_facts_that_are_missing_are_no_verdict(
+    session: Session, tmp_path: Path, lost: str
+) -> None:
+    folder = make(tmp_path, CLEAN)
+    collect(session, folder)
+    (folder.tables / lost).unlink()
+    with pytest.raises(EvidenceError, match="is not as it was collected"):
+        judge(session, folder)
+
+
 def test_tables_made_by_other_code_are_no_verdict(
     session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
