@@ -243,12 +243,12 @@ def _unwritten(
         since_ns = first.earliest_ns if first else NEVER
         if report.completed_ns >= since_ns or not metadata.seen_whole(ledger):
             continue
-        said = report.text(run)
+        claim = report.text(run)
         yield run.finding(
             "closing/closed_unwritten",
             (ledger,),
-            f"{said} before CLOSED was written",
-            f"{said} by {run.time_text(report.completed_ns)} ({operation_text(report.seq)})",
+            f"{claim} before CLOSED was written",
+            f"{claim} by {run.time_text(report.completed_ns)} ({operation_text(report.seq)})",
             f"{first.closed_text}, not in force before {run.time_text(first.earliest_ns)}"
             if first
             else "no version of the metadata is CLOSED",

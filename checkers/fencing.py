@@ -195,11 +195,11 @@ def _dated_closes(facts: LedgerFacts) -> Mapping[int, Mapping[int, int]]:
 
 def _taken_after(taken: Rows, status: Status, facts: LedgerFacts) -> Rows:
     """The adds that lives took which were asked after these had answered so to fencing."""
-    said, life = facts.columns(ANSWERED), lives(taken)
+    answered, life = facts.columns(ANSWERED), lives(taken)
     since_ns = np.full(taken.number, NEVER, dtype=np.int64)
-    for one in np.unique(said["life"][said["status"] == status]).tolist():
-        such, mine = (said["status"] == status) & (said["life"] == one), life == one
-        fences = said["ledger"][such], said["received_ns"][such]
+    for one in np.unique(answered["life"][answered["status"] == status]).tolist():
+        such, mine = (answered["status"] == status) & (answered["life"] == one), life == one
+        fences = answered["ledger"][such], answered["received_ns"][such]
         since_ns[mine] = value_at(*fences, taken["ledger"][mine], missing=NEVER)
     return taken.where(taken["asked_ns"] > since_ns)
 
@@ -256,7 +256,7 @@ def _story(
             if boot is not None and boot.ended_ns <= at_ns:
                 ended = f"{life_name(run, boot.life)} {boot.how} at {run.time_text(boot.ended_ns)}"
                 events.add((boot.ended_ns, ended))
-    return [said for _, said in sorted(events)]
+    return [text for _, text in sorted(events)]
 
 
 def _accepted_when_fenced(took: list[Row], facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:

@@ -28,7 +28,7 @@ from evidence.codes import Flag, Kind, Outcome
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.wording import counted
 
-_SAID = {
+_WHY = {
     "added_out_of_order": "adds were acknowledged under other ids than were due",
     "read_out_of_order": "entries were delivered out of order or with a gap",
 }
@@ -40,7 +40,7 @@ class Order(Checker):
 
     name = "order"
     tables = (*_RESTS_ON, "ledgers")
-    kinds = (*_SAID, "acked_twice", "ended_short")
+    kinds = (*_WHY, "acked_twice", "ended_short")
     figures = ("adds", "delivered", "followed", "failed_reads")
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
@@ -84,7 +84,7 @@ class Order(Checker):
             seen=seen,
             findings=capped(findings),
             counts={
-                **{kind: sum(row.number for row in found.by_ledger(kind)) for kind in _SAID},
+                **{kind: sum(row.number for row in found.by_ledger(kind)) for kind in _WHY},
                 "acked_twice": twice.count(),
                 "ended_short": found.spans("ended_short").count(),
             },
@@ -117,7 +117,7 @@ def _twice(rows: Rows) -> Spans:
 
 
 def _rows(found: Found, run: RunFacts) -> Iterator[Finding]:
-    for kind, why in _SAID.items():
+    for kind, why in _WHY.items():
         how = "acknowledged as" if kind == "added_out_of_order" else "delivered as"
         for ledger, first, last, number, (client, seq, entry, due) in found.by_ledger(kind):
             yield run.finding(

@@ -139,7 +139,7 @@ def _runs(results: Path) -> Iterator[str]:
         except EvidenceError:
             yield f"{run.relative_to(results)}  not judged to its end: `fencepost check {run}`"
             continue
-        verdicts = ", ".join(f"{mode} {said['verdict']}" for mode, said in modes)
+        verdicts = ", ".join(f"{mode} {shown['verdict']}" for mode, shown in modes)
         yield f"{run.relative_to(results)}  {'as expected' if met else 'NOT as expected'}: {verdicts}"
 
 

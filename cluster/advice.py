@@ -112,42 +112,44 @@ def _combinations(conf: Mapping[str, str], version: str, *, integrity_exists: bo
     checked = asked and integrity_exists
     storage = conf.get("ledgerStorageClass", _DEFAULT_STORAGE).strip()
     short = storage.rpartition(".")[2]
-    said = []
+    warnings = []
     if not journaled and not checked:
-        said.append(
+        warnings.append(
             f"journalWriteData=false without {INTEGRITY}=true does not protect: a bookie that is killed "
             "loses what it acknowledged since its last flush, and answers afterwards as if it had never been"
         )
     if not journaled and asked and not integrity_exists:
-        said.append(f"{INTEGRITY}=true does not protect on {version}: integrity checking begins with 4.15.0")
+        warnings.append(
+            f"{INTEGRITY}=true does not protect on {version}: integrity checking begins with 4.15.0"
+        )
     if checked and storage != DB_STORAGE:
-        said.append(
+        warnings.append(
             f"{INTEGRITY}=true with {short} does not protect: the bookie starts while it is "
             f"clean and ends with exit code 2 after a kill; set ledgerStorageClass={DB_STORAGE}"
         )
     if checked and journaled:
-        said.append(
+        warnings.append(
             f"{INTEGRITY}=true with journalWriteData=true checks nothing after a kill: the journal protects; "
             "a bookie that was killed with journalWriteData=false must not be restarted like this"
         )
     if not journaled and storage != DB_STORAGE:
-        said.append(
+        warnings.append(
             f"journalWriteData=false with {short}: flushInterval does not bound what a kill "
             "loses; entries stay in memory until the memtable or the entry log is full"
         )
     if not journaled:
-        said.append(
+        warnings.append(
             "journalWriteData=false: a client's force() is acknowledged without making any entry durable "
             "(deferred sync syncs the journal only)"
         )
     if not synced:
-        said.append(
+        warnings.append(
             "journalSyncData=false: a power failure loses the journal's last records, fences among them "
             "(up to journalPageCacheFlushIntervalMSec, 1000 ms unless set)"
         )
     if _flag(conf, STAMPING, default=False) and not checked:
-        said.append(f"{STAMPING}=true has no effect without {INTEGRITY}=true on 4.15.0 or newer")
-    return said
+        warnings.append(f"{STAMPING}=true has no effect without {INTEGRITY}=true on 4.15.0 or newer")
+    return warnings
 
 
 def _flag(conf: Mapping[str, str], key: str, *, default: bool) -> bool:

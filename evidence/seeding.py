@@ -57,11 +57,11 @@ def seeded(folder: RunFolder) -> list[Seeded]:
     """The defects, then the cures of a run in its plan's order; empty for an unchanged BookKeeper."""
     found = {one.name: one for one in (Seeded(*order) for order in _orders(folder.run().get("plan", {})))}
     for log in sorted(folder.servers.glob("*/boot-*.log")) if found else ():
-        for said in _reports(log):
-            if (one := found.get(said.get("defect", ""))) is None:
+        for report in _reports(log):
+            if (one := found.get(report.get("defect", ""))) is None:
                 continue
-            one.installed += said["event"] == "installed"
-            one.acts[log.parent.name] += said["event"] == "acted"
+            one.installed += report["event"] == "installed"
+            one.acts[log.parent.name] += report["event"] == "acted"
     return list(found.values())
 
 

@@ -124,8 +124,8 @@ def require_known_names(plan: Plan) -> None:
         else:
             continue
         if name and name not in allowed:
-            said = unknown(f"{what} of {entry.property}", name, allowed)
-            raise UsageError(said, remedy=f"correct `expect` of {plan.name}")
+            message = unknown(f"{what} of {entry.property}", name, allowed)
+            raise UsageError(message, remedy=f"correct `expect` of {plan.name}")
 
 
 def require_disks(plan: Plan) -> None:

@@ -90,8 +90,8 @@ _BAD = (EvidenceError, OSError, ValueError, KeyError, TypeError)
 
 def _why(error: Exception, path: Path) -> str:
     """The reason without the folder's own path, so that the same reason reads the same."""
-    said = str(error) if isinstance(error, EvidenceError) else f"damaged ({type(error).__name__}: {error})"
-    return said.splitlines()[0].replace(f"{path}/", "")
+    message = str(error) if isinstance(error, EvidenceError) else f"damaged ({type(error).__name__}: {error})"
+    return message.splitlines()[0].replace(f"{path}/", "")
 
 
 def _trend(folder: RunFolder) -> Trend:

@@ -134,7 +134,7 @@ def _ask(context: SparkContext, master: str, remedy: str, question: Callable[[],
         )
     if isinstance(answers[0], Exception):
         text = str(answers[0])
-        known = [said for mark, said in _MARKS.items() if mark in text]
+        known = [cause for mark, cause in _MARKS.items() if mark in text]
         raise JudgementError(
             f"the workers of {master} cannot run tasks: "
             f"{f'{known[0]} ({python_of(master)})' if known else cause_of(text)}",

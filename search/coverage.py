@@ -24,7 +24,7 @@ from reports.explain.rows import Tables
 
 _MOST_ROWS = 40
 FAULTS, PAIRS, STATES, PATHS = "faults", "overlapping faults", "ledger states", "recovery paths"
-_SAID: Mapping[str, str] = {
+_LOGGED: Mapping[str, str] = {
     "unclean_shutdown": "a bookie found that it had died",
     "mark_limbo": "a bookie put its ledgers into limbo",
     "recover_limbo_ledger": "a bookie repaired a ledger in limbo",
@@ -63,12 +63,12 @@ def exercised(folder: RunFolder) -> dict[str, Counter[str]]:
     """What one run exercised, by category; ``EvidenceError`` for a run without tables."""
     tables = Tables(folder)
     strokes = list(_strokes(tables.rows(FaultRow)))
-    said = Counter(_SAID[row["event"]] for row in tables.rows(ServerRow) if row["event"] in _SAID)
+    logged = Counter(_LOGGED[row["event"]] for row in tables.rows(ServerRow) if row["event"] in _LOGGED)
     return {
         FAULTS: Counter(name for name, _, _ in strokes),
         PAIRS: _pairs(strokes),
         STATES: _states(tables.rows(LedgerRow)),
-        PATHS: said + _answers(tables.table("frames")) + _opens(tables),
+        PATHS: logged + _answers(tables.table("frames")) + _opens(tables),
     }
 
 
@@ -152,11 +152,11 @@ def _answer(kind: int, status: int) -> str | None:
         return "recovery wrote an entry back"
     if kind == Message.ADD and status == Status.EFENCED:
         return "a writer got the answer that its ledger is fenced"
-    said = _ANSWERED.get(status)
-    if kind == Message.RECOVERY_READ and said is not None:
-        return f"recovery read answered {said}"
-    if kind == Message.FENCING_LAC_READ and said is not None:
-        return f"fence answered {'ok' if status == Status.EOK else said}"
+    answer = _ANSWERED.get(status)
+    if kind == Message.RECOVERY_READ and answer is not None:
+        return f"recovery read answered {answer}"
+    if kind == Message.FENCING_LAC_READ and answer is not None:
+        return f"fence answered {'ok' if status == Status.EOK else answer}"
     return None
 
 

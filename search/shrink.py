@@ -101,7 +101,7 @@ class Shrinker:
         if self.asked[key] and tree != self.best:
             self.kept.append(tree)
             self.status.line(
-                f"  {self.status.took_s:6.0f} s  {self.runs:3} runs  {_told(tree)}", style="green"
+                f"  {self.status.took_s:6.0f} s  {self.runs:3} runs  {_size(tree)}", style="green"
             )
         return self.asked[key]
 
@@ -133,7 +133,7 @@ class Shrinker:
             raise TimeIsUpError
         repeated = ("fencepost", "shrink", *self.again.words)
         ready = self.again.prepare(plan, self.options.results, repeated)
-        self.status.counts(_told(self.best))
+        self.status.counts(_size(self.best))
         before, ended = self.runs, []
         times = min(needed, self.options.parallel)
         for _, one in self.runner.run(repeat(ready, times), lambda one: f"run {before + one.number}"):
@@ -189,13 +189,13 @@ def shrink(options: Options, *, quiet: bool, as_json: bool) -> int:
         first = lean_tree(again.plan)
         failed, tried = shrinker.measure(first)
         status.line(f"  it fails {rate(failed, tried)}; {_rule(shrinker.test)}")
-        status.line(f"  {status.took_s:6.0f} s  {shrinker.runs:3} runs  {_told(first)}")
+        status.line(f"  {status.took_s:6.0f} s  {shrinker.runs:3} runs  {_size(first)}")
         try:
             _reduce(shrinker)
             _confirm(shrinker, confirmed)
         finally:  # the smallest plan found is written, however the shrinking ends
             output.write_text(scenario_text(shrinker, confirmed), encoding="utf-8")
-            status.line(f"scenario: {output} ({_told(shrinker.best)})")
+            status.line(f"scenario: {output} ({_size(shrinker.best)})")
     return _conclude(shrinker, output, confirmed, status, as_json=as_json)
 
 
@@ -234,7 +234,7 @@ def _confirm(shrinker: Shrinker, confirmed: list[Ended]) -> None:
             return
         del shrinker.kept[max(1, len(shrinker.kept) - back) :]
         back *= 2
-        shrinker.status.line(f"  it did not fail again; back to {_told(shrinker.best)}", style="yellow")
+        shrinker.status.line(f"  it did not fail again; back to {_size(shrinker.best)}", style="yellow")
 
 
 def scenario_text(shrinker: Shrinker, confirmed: list[Ended]) -> str:
@@ -302,7 +302,7 @@ def _severity(kind: str) -> tuple[int, bool, str]:
     return severity(kind.partition("/")[0]), not kind.endswith("/unexplained"), kind
 
 
-def _told(tree: Tree) -> str:
+def _size(tree: Tree) -> str:
     if not tree:
         return "the run itself"
     steps = sum(1 for _ in placed(tree["steps"]))
@@ -330,6 +330,6 @@ def _conclude(
         print_json({**tree, "failed": failed, "of": len(confirmed), "steps": shrinker.best["steps"]})
         return code
     status.last(
-        f"{_told(shrinker.best)} after {shrinker.runs} runs in {duration(status.took_s)}; {how}; exit {code}"
+        f"{_size(shrinker.best)} after {shrinker.runs} runs in {duration(status.took_s)}; {how}; exit {code}"
     )
     return code

@@ -23,7 +23,7 @@ from evidence.findings import Verdict
 from protocol.errors import FencepostError, JudgementError, UsageError
 from protocol.exit_codes import ExitCode
 
-_SAID = {True: Verdict.VALID, False: Verdict.ANOMALY}
+_VERDICTS = {True: Verdict.VALID, False: Verdict.ANOMALY}
 _SHOWN = 200
 WANTED = """\
 take elle-cli's standalone jar (github.com/ligurio/elle-cli, from its releases, or built there with
@@ -31,23 +31,23 @@ take elle-cli's standalone jar (github.com/ligurio/elle-cli, from its releases, 
 
 
 @dataclass(frozen=True)
-class Said:
-    """What one of both says: its verdict, the classes of what it found, and the seconds it took."""
+class Answer:
+    """The answer of one checker: its verdict, the classes of what it found, and the seconds it took."""
 
     verdict: Verdict
     classes: frozenset[str]
     took_s: float
 
 
-def ours(history: Path, model: str) -> Said:
+def ours(history: Path, model: str) -> Answer:
     """The judgement of our own checker, reading included."""
     began = time.monotonic()
     judgement = judge_log(read_jepsen(history), model=model)
     classes = frozenset(kind for kind, number in judgement.counts.items() if number)
-    return Said(judgement.verdict, classes, time.monotonic() - began)
+    return Answer(judgement.verdict, classes, time.monotonic() - began)
 
 
-def elles(history: Path, model: str, *, java: str, jar: Path, heap: str) -> Said:
+def elles(history: Path, model: str, *, java: str, jar: Path, heap: str) -> Answer:
     """What Elle prints of it; ``JudgementError`` when it ends without saying anything that can be read."""
     began = time.monotonic()
     command = [java, f"-Xmx{heap}", "-jar", str(jar), "--model", "list-append", "--output", "json"]
@@ -61,14 +61,14 @@ def elles(history: Path, model: str, *, java: str, jar: Path, heap: str) -> Said
     except OSError as error:
         raise UsageError(f"{java} cannot be started: {error.strerror}", remedy=WANTED) from error
     took_s = time.monotonic() - began
-    said = parse(done.stdout)
-    if said is None:
+    answer = parse(done.stdout)
+    if answer is None:
         output = (done.stderr.strip() or done.stdout.strip() or "nothing")[-_SHOWN:]
         raise JudgementError(
             f"Elle says nothing about {history} that can be read (exit {done.returncode}): {output}",
             remedy="try the same by hand: " + " ".join(command),
         )
-    return Said(*said, took_s)
+    return Answer(*answer, took_s)
 
 
 def parse(output: str) -> tuple[Verdict, frozenset[str]] | None:
@@ -79,7 +79,7 @@ def parse(output: str) -> tuple[Verdict, frozenset[str]] | None:
     except (ValueError, KeyError, TypeError):
         return None
     classes = frozenset(our_name(str(name)) for name in tree.get("anomaly-types") or ())
-    return _SAID.get(valid, Verdict.UNKNOWN) if isinstance(valid, bool) else Verdict.UNKNOWN, classes
+    return _VERDICTS.get(valid, Verdict.UNKNOWN) if isinstance(valid, bool) else Verdict.UNKNOWN, classes
 
 
 def our_name(name: str) -> str:
@@ -88,14 +88,14 @@ def our_name(name: str) -> str:
     return base if base.startswith("G2-") else base.replace("-item", "")
 
 
-def row(history: Path, mine: Said, elle: Said, agreed: str) -> str:
+def row(history: Path, mine: Answer, elle: Answer, agreed: str) -> str:
     """A line of the table."""
-    line = f"{_told(mine)} | {_told(elle)} | {agreed} | {mine.took_s:.1f} | {elle.took_s:.1f}"
+    line = f"{_text(mine)} | {_text(elle)} | {agreed} | {mine.took_s:.1f} | {elle.took_s:.1f}"
     return f"| {history.name} | {line} |"
 
 
-def _told(said: Said) -> str:
-    return f"{said.verdict}: {', '.join(sorted(said.classes))}" if said.classes else str(said.verdict)
+def _text(result: Answer) -> str:
+    return f"{result.verdict}: {', '.join(sorted(result.classes))}" if result.classes else str(result.verdict)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})

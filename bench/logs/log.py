@@ -49,7 +49,7 @@ def _columns(size: int) -> Iterator[str]:
     assert judgement.verdict is Verdict.VALID, judgement  # noqa: S101  # known truth
     mean = judgement.seen["read_elements"] / max(judgement.seen["reads"], 1)
     yield (
-        f"{size:,} transactions, mean read {mean:.0f}: judged in {_told(wall, cpu, plain[1])} the sum of all "
+        f"{size:,} transactions, mean read {mean:.0f}: judged in {_cost(wall, cpu, plain[1])} the sum of all "
         f"elements, peak {_peak_gb():.2f} GB ({before:.2f} GB of them the history)"
     )
     committed = np.flatnonzero((given.kind == 0) & (given.outcome[given.owner] == 1))
@@ -58,7 +58,7 @@ def _columns(size: int) -> Iterator[str]:
     assert judgement.verdict is Verdict.ANOMALY, judgement  # noqa: S101  # known truth
     yield (
         f"{size:,} transactions, one acknowledged append lost: {dict(judgement.counts)} in "
-        f"{_told(wall, cpu, plain[1])} the sum of all elements, peak {_peak_gb():.2f} GB"
+        f"{_cost(wall, cpu, plain[1])} the sum of all elements, peak {_peak_gb():.2f} GB"
     )
 
 
@@ -75,12 +75,12 @@ def _file(size: int) -> Iterator[str]:
         assert judgement.verdict is Verdict.VALID, judgement  # noqa: S101  # known truth
         yield (
             f"{size:,} transactions as EDN, {path.stat().st_size / 1e9:.2f} GB in {lines:,} lines: read in "
-            f"{_told(wall, cpu, plain[1])} a count of its lines; judged in {judged[1]:.1f} s of processor; "
+            f"{_cost(wall, cpu, plain[1])} a count of its lines; judged in {judged[1]:.1f} s of processor; "
             f"peak {_peak_gb():.2f} GB ({before:.2f} GB of making it)"
         )
 
 
-def _told(wall: float, cpu: float, plain: float) -> str:
+def _cost(wall: float, cpu: float, plain: float) -> str:
     return f"{wall:.1f} s wall, {cpu:.1f} s of processor, {cpu / max(plain, 1e-9):.0f} times"
 
 

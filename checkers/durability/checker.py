@@ -51,7 +51,7 @@ _RESTS_ON = ("operations", "census", "ledgers")
 _LOST = ("truncated", "absent")
 _HAD = ("had", "had_shown", "had_on_disk")
 """What lives had acknowledged of the bad entries; what the last census and the life's disk showed of it."""
-_SAID = {"absent": "answered no such entry for", "damaged": "answered with other bytes for"}
+_ANSWERED = {"absent": "answered no such entry for", "damaged": "answered with other bytes for"}
 """What bookies denied of the bad entries in the last census pass, or showed as other bytes."""
 
 
@@ -141,7 +141,7 @@ class _Conclusion:
         self.found, self.facts, self.run = found, facts, run
         self.histories, self.known = facts.once(histories), knowledge(facts, run)
         self.promises = promises_found(found)
-        self.whose = {kind: found.marks(kind) for kind in (*_HAD, *_SAID)}
+        self.whose = {kind: found.marks(kind) for kind in (*_HAD, *_ANSWERED)}
         ledger, deleted_ns = facts.columns(RELEASED).values()
         born_ns = facts.at(BORN, "invoked_ns", ledger, missing=-1)
         self.released, self.reborn = set(ledger.tolist()), ledger[born_ns > deleted_ns].tolist()
@@ -276,13 +276,13 @@ class _Conclusion:
         """What the bookies that were to store a span answered in the last pass, where it is one answer."""
         ledger, first, last = span
         due = duties(self.histories.of.get(ledger, ()), ints([first, last]), self.run.bookies)
-        for kind, said in _SAID.items():
+        for kind, answer in _ANSWERED.items():
             numbers = self._numbers(kind, span)
             agreed = [bookie for bookie in sorted(due) if numbers[bookie] == last - first + 1]
             if agreed:
                 names = listed(self.run.bookie_name(bookie) for bookie in agreed)
                 number = max(self.facts.once(passes))
-                yield f"census pass {number}: {names} {said} {entries_text(first, last)}"
+                yield f"census pass {number}: {names} {answer} {entries_text(first, last)}"
 
     def _vanished_finding(self, ledger: int) -> Finding:
         gone = self.vanished.of(ledger)

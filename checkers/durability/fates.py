@@ -178,9 +178,9 @@ def _by_answers(
     return gathered(denied) - good - spoiled, (gathered(without) & spoiled) - good
 
 
-def _by_all(due: Mapping[int, Bools], said: Mapping[int, Spans], ledger: int, entries: Ints) -> Bools:
+def _by_all(due: Mapping[int, Bools], answers: Mapping[int, Spans], ledger: int, entries: Ints) -> Bools:
     """The entries of a ledger of which every bookie whose duty they are said so."""
     found = reduce(or_, due.values(), np.zeros(len(entries), dtype=np.bool_))
     for bookie, duty in due.items():
-        found = found & (~duty | said.get(bookie, Spans.empty()).holds(ledger, entries))
+        found = found & (~duty | answers.get(bookie, Spans.empty()).holds(ledger, entries))
     return found

@@ -99,7 +99,7 @@ def rule_text(run: RunFacts, source: int, bookie: int, rule: int) -> str:
     link = link_name(run.source_name(source), run.bookie_name(bookie))
     for fault in run.faults:
         phases = json.loads(fault["proof"] or "{}").values()  # of the fault's life
-        known = [(said.get("link"), said.get("number")) for said in phases if isinstance(said, dict)]
+        known = [(phase.get("link"), phase.get("number")) for phase in phases if isinstance(phase, dict)]
         if (link, rule) in known:
             return f"fault {fault['fault']} ({fault['kind']} {fault['target']}, rule {rule} of link {link})"
     return f"rule {rule} of link {link}"

@@ -240,9 +240,9 @@ def _consumers(seen: _Seen) -> Iterator[Finding]:
             step = places[one.key][one.offset] - places[one.key][last.offset]
             if step != 1:
                 kind = "poll-skip" if step > 1 else "nonmonotonic-poll"
-                said = "and left known messages out" if step > 1 else "and so went back"
+                what = "and left known messages out" if step > 1 else "and so went back"
                 where = f"process {read.process} polled {one.offset} after {last.offset}"
-                yield _finding(kind, f"log {text_of(one.key)}: {where}, {said}", last.proof, one.proof)
+                yield _finding(kind, f"log {text_of(one.key)}: {where}, {what}", last.proof, one.proof)
 
 
 def _producers(seen: _Seen) -> Iterator[Finding]:

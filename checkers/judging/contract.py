@@ -341,8 +341,8 @@ class RunFacts(Remembering):
         (of, kind), (ledger, *entries) = name.split("/"), where
         first, last = entries[:2] or (-1, -1)
         count = entries[2] if len(entries) > 2 else last - first + 1
-        said = f"{self.ledger_text(ledger)}: {text}"
-        return Finding(of, kind, ledger, first, last, count, loss, said, proof)
+        headline = f"{self.ledger_text(ledger)}: {text}"
+        return Finding(of, kind, ledger, first, last, count, loss, headline, proof)
 
     def recorded(self) -> tuple[str, ...]:
         """The tables that the run kept. Where it kept a wire log, its damage may hide an anomaly."""

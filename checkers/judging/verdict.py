@@ -22,14 +22,14 @@ SAFETY = (
     "availability",  # it reports only what stays out of reach permanently
 )
 """Properties that count whenever they are violated, required by the plan or not; the severest first."""
-_SAID: Mapping[str, tuple[str, str]] = {
+_KINDS_TEXT: Mapping[str, tuple[str, str]] = {
     "added_after_close": ("add acknowledged after the close", "adds acknowledged after the close"),
     "accepted_when_fenced": ("add accepted by a fenced bookie", "adds accepted by fenced bookies"),
     "key_lost": ("recovery stuck for a lost key", "recoveries stuck for lost keys"),
     "stuck": ("recovery stuck", "recoveries stuck"),
     "unreadable": ("entry there and not readable", "entries there and not readable"),
 }
-"""A kind of finding in words, for one and for many; others are said by their names."""
+"""A kind of finding in words, for one and for many; others keep their names."""
 
 
 def severity(name: str) -> int:
@@ -113,7 +113,7 @@ def headline(judgements: Mapping[str, Judgement], verdict: Verdict, run: RunFact
     durability = judgements.get(DURABILITY)
     parts = [] if durability is None else list(_losses(durability))
     parts += [
-        f"{name}: {_convicted_of(judgement)}"
+        f"{name}: {_counts_text(judgement)}"
         for name, judgement in judgements.items()
         if judgement.verdict is Verdict.ANOMALY and name != DURABILITY
     ]
@@ -148,7 +148,7 @@ def _losses(durability: Judgement) -> list[str]:
     return parts
 
 
-def _convicted_of(judgement: Judgement) -> str:
+def _counts_text(judgement: Judgement) -> str:
     kinds = {name: number for name, number in judgement.counts.items() if number}
-    said = (counted(number, *_SAID.get(kind, (kind, kind))) for kind, number in kinds.items())
-    return ", ".join(said) or "anomaly"
+    counts = (counted(number, *_KINDS_TEXT.get(kind, (kind, kind))) for kind, number in kinds.items())
+    return ", ".join(counts) or "anomaly"

@@ -119,12 +119,12 @@ def _incompatible(given: Transactions, versions: Versions) -> Iterator[FoundClas
             f"{list_text(given, order)}, it is {given.element_text(order[where])}",
         )
 
-    said = "reads are no prefix of the log's longest read"
-    yield from per_log(given, "incompatible-order", said, keys, proof)
+    text = "reads are no prefix of the log's longest read"
+    yield from per_log(given, "incompatible-order", text, keys, proof)
 
 
 def _findings(
-    given: Transactions, versions: Versions, kind: str, said: str, offences: Offences
+    given: Transactions, versions: Versions, kind: str, text: str, offences: Offences
 ) -> Iterator[FoundClass]:
     order = np.argsort(offences[0], kind="stable")
     reads, elements = (column[order] for column in offences)
@@ -139,7 +139,7 @@ def _findings(
             append = versions.pairs.appends_of(given.key[[read]], element)[0]
             yield transaction_text(given, int(given.owner[append]))
 
-    yield from per_log(given, kind, said, given.key[reads], proof)
+    yield from per_log(given, kind, text, given.key[reads], proof)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,24 +193,24 @@ def within_findings(given: Transactions, versions: Versions) -> Iterator[FoundCl
     """(class, exact number, findings) of each class that transactions show by themselves."""
     groups = _groups(given, versions)
 
-    def found(kind: str, said: str, micros: Ints) -> Iterator[FoundClass]:
+    def found(kind: str, text: str, micros: Ints) -> Iterator[FoundClass]:
         """Of one finding each: its micro-operations, of which the last ones are in its log."""
         return per_log(
             given,
             kind,
-            said,
+            text,
             given.key[micros[:, -1]],
             lambda at: [transaction_text(given, int(owner)) for owner in given.owner[micros[at]]],
         )
 
-    said = "a transaction's read contradicts its own reads and appends before it"
-    yield from found("internal", said, groups.micro[_internal(given, groups), None])
-    said = "a transaction read an element that it appended only later"
-    yield from found("future-read", said, groups.micro[_future(given, versions, groups), None])
-    said = "an append of a failed transaction lies before a committed one"
-    yield from found("dirty-update", said, _dirty(given, versions))
-    said = "a transaction appended after reading a version on which another one appended too"
-    yield from found("lost-update", said, _lost(given, groups))
+    text = "a transaction's read contradicts its own reads and appends before it"
+    yield from found("internal", text, groups.micro[_internal(given, groups), None])
+    text = "a transaction read an element that it appended only later"
+    yield from found("future-read", text, groups.micro[_future(given, versions, groups), None])
+    text = "an append of a failed transaction lies before a committed one"
+    yield from found("dirty-update", text, _dirty(given, versions))
+    text = "a transaction appended after reading a version on which another one appended too"
+    yield from found("lost-update", text, _lost(given, groups))
 
 
 def _internal(given: Transactions, groups: Groups) -> Ints:

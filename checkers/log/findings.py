@@ -28,7 +28,7 @@ _ENDED = {Outcome.OK: "", Outcome.FAIL: ", failed"}
 
 
 def per_log(
-    given: Transactions, kind: str, said: str, keys: Ints, proof: Callable[[int], Iterable[str]]
+    given: Transactions, kind: str, text: str, keys: Ints, proof: Callable[[int], Iterable[str]]
 ) -> Iterator[FoundClass]:
     """One finding for each log of ``keys`` (one row an event); nothing where there is no event.
 
@@ -41,7 +41,7 @@ def per_log(
                 property=PROPERTY,
                 kind=kind,
                 count=count,
-                text=f"log {given.key_names[log]}: {said} ({counted(count, 'time')})",
+                text=f"log {given.key_names[log]}: {text} ({counted(count, 'time')})",
                 proof=tuple(proof(first)),
             )
             for log, first, count in zip(logs.tolist(), firsts.tolist(), counts.tolist(), strict=True)

@@ -185,12 +185,12 @@ class _Recoveries:
             ("an error", grounds.unsure),
             ("nothing", silent),
         )
-        said = [
+        answers = [
             f"{what} from {self._bookies(bookie for bookie in duty if bookie in bookies)}"
             for what, bookies in parts
             if bookies.intersection(duty)
         ]
-        return f"to {self.run.source_name(grounds.source)} about entry {entry}: {'; '.join(said)}"
+        return f"to {self.run.source_name(grounds.source)} about entry {entry}: {'; '.join(answers)}"
 
     def _fenced_too_few(self, case: AssessedClose) -> Finding:
         ended = [grounds for grounds in case.recoverers if grounds.ends(case.close)]

@@ -219,12 +219,12 @@ def differences(
         name, last = run.ledger_text(close.ledger), close.ensembles[-1]  # the one in recovery
         answers, wanted = len(closer.known & {*last.last}), last.quorums.ensemble_coverage
         if answers < wanted:
-            said = f"{name} was fenced on {counted(answers, 'answer')}"
-            little.append(f"{said}; BP-46 asks for {wanted} (EC)")
+            text = f"{name} was fenced on {counted(answers, 'answer')}"
+            little.append(f"{text}; BP-46 asks for {wanted} (EC)")
         if closer.fenced_empty:
             who = listed(run.bookie_name(bookie) for bookie in sorted(closer.fenced_empty))
-            said = f"{name}: {who} answered a fencing read with an explicit negative, which counted"
-            denied.append(f"{said}; BP-46 says that there is none")
+            text = f"{name}: {who} answered a fencing read with an explicit negative, which counted"
+            denied.append(f"{text}; BP-46 says that there is none")
     entries = {kind: sum(row.number for row in found.firsts(kind, 1)) for kind in ("few", "many")}
     each = (
         (entries["few"], few, ("entry", "entries")),

@@ -191,7 +191,7 @@ def cleared_unrecovered(boot: LoggedBoot) -> Iterator[Result]:
             signs[boot.did(copy, "began to check its entries, out of limbo")] = copy.latest_ns
         if denial and denial.asked_ns > mark.latest_ns:
             signs[boot.denied(ledger, denial)] = denial.received_ns
-        early = [said for said, at_ns in signs.items() if boot.ledgers.surely_open_at(ledger, at_ns)]
+        early = [sign for sign, at_ns in signs.items() if boot.ledgers.surely_open_at(ledger, at_ns)]
         if signs:
             yield not early or broken(
                 boot,

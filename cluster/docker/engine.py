@@ -43,10 +43,10 @@ class Engine:
             there = {tag for image in self._api.images() for tag in image.get("RepoTags") or ()}
         return [image for image in images if image not in there]
 
-    def said_by(self, image: str, script: str, *, user: str, labels: Mapping[str, str], folder: str) -> str:
+    def output_of(self, image: str, script: str, *, user: str, labels: Mapping[str, str], folder: str) -> str:
         """What a shell script says in a short-lived container without a network that sees ``folder``."""
         with _translated(f"run {image}"):
-            said: bytes = self._client.containers.run(
+            output: bytes = self._client.containers.run(
                 image,
                 ["-c", script],
                 entrypoint="/bin/sh",
@@ -56,7 +56,7 @@ class Engine:
                 network_mode="none",
                 remove=True,
             )
-        return said.decode(errors="replace")
+        return output.decode(errors="replace")
 
     def containers(self, label: str, key: str) -> dict[str, str]:
         """The ids of all containers with ``label`` (``key=value``), by their value of the label ``key``."""

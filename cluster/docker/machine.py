@@ -56,10 +56,10 @@ def _require_same_machine(engine: Engine, image: str, results: Path) -> None:
         script = f"cat {_BOOT_ID}; readlink {_TIME} || echo none; cat '{mark}' 2>/dev/null || echo none"
         user = f"{os.geteuid()}:{os.getegid()}"
         labels = {RUN_LABEL: mark.name, KEEPER_LABEL: identity(os.getpid())}
-        said = engine.said_by(image, script, user=user, labels=labels, folder=str(results))
+        output = engine.output_of(image, script, user=user, labels=labels, folder=str(results))
     finally:
         mark.unlink()
-    reason = difference(said.split(), [_BOOT_ID.read_text().strip(), time_namespace(), mark.name], results)
+    reason = difference(output.split(), [_BOOT_ID.read_text().strip(), time_namespace(), mark.name], results)
     if reason:
         raise IncapableError(reason, remedy=_REMEDY)
 

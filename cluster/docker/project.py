@@ -100,6 +100,6 @@ class _Compose(DockerCompose):
         return [*compose_command(), "-p", self.project, "-f", FILE]
 
 
-def _words(said: bytes | str | None) -> str:
-    text = said.decode(errors="replace") if isinstance(said, bytes) else str(said or "")
+def _words(output: bytes | str | None) -> str:
+    text = output.decode(errors="replace") if isinstance(output, bytes) else str(output or "")
     return text.strip()[-800:]

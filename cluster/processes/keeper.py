@@ -19,7 +19,7 @@ parameters whose values are the descriptors that are sent along, in their order:
 ``undo``     argv -> undo (its number); run at the end, the newest first
 ``forget``   undo -> run it no more
 ``mounts``   -> nothing; from here on mounts made by this process and those it starts are theirs alone
-``run``      argv, timeout_s -> code, said (the end of its stderr); a command that is waited for
+``run``      argv, timeout_s -> code, output (the end of its stderr); a command that is waited for
 ``end``      -> killed, orphans, failed_undos, left, unrecorded (events); the keeper is gone afterwards
 
 Every exit is also an unasked message ``{"event": "exit", ...}``. Starts and exits are appended
@@ -186,8 +186,8 @@ class Keeper:
 
     def run_command(self, argv: list[str], timeout_s: float) -> dict[str, object]:
         """Run a short command to its end; no other request is served meanwhile."""
-        code, said = _run(argv, timeout_s)
-        return {"code": code, "said": said}
+        code, output = _run(argv, timeout_s)
+        return {"code": code, "output": output}
 
     def end(self) -> dict[str, object]:
         """End everything; the reply is the report."""
@@ -261,8 +261,8 @@ class Keeper:
 
     def _run_undo(self, number: int) -> bool:
         argv = self.undos.pop(number)
-        code, said = _run(argv, UNDO_TIMEOUT_S)
-        details = {"argv": argv, "code": code, "said": said, "at_ns": time.monotonic_ns()}
+        code, output = _run(argv, UNDO_TIMEOUT_S)
+        details = {"argv": argv, "code": code, "output": output, "at_ns": time.monotonic_ns()}
         self.record("keeper", 1, "undo", **details)
         return code == 0
 

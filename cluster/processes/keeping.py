@@ -171,7 +171,7 @@ class Keeper:
         """Run a short command in the keeper's mounts; ``ServerError`` with its output when it fails."""
         reply = self._ask("run", argv=list(argv), timeout_s=timeout_s)
         if reply["code"] != 0:
-            raise ServerError(f"`{' '.join(argv)}` failed with {reply['code']}: {reply['said'].strip()}")
+            raise ServerError(f"`{' '.join(argv)}` failed with {reply['code']}: {reply['output'].strip()}")
 
     def seen(self, path: Path) -> Path:
         """The path at which this process reaches the absolute ``path`` of the keeper's mounts."""

@@ -161,10 +161,10 @@ class Client(Process):
                 self.resume()
             boot = self._running("be stopped")
             self._ordered.add(boot)
-            said = self.submit("quit")
+            quit_reply = self.submit("quit")
             ended = self._await_exit(boot, timeout_s, "the quit command")
             self.close()
-            reply = {} if said.exception() else said.result()
+            reply = {} if quit_reply.exception() else quit_reply.result()
             if counts := {name: reply[name] for name in ("slots", "ended") if name in reply}:
                 self._record(boot, RECORDED, **counts)  # how much of its history this boot used
             return ended

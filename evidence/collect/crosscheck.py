@@ -175,9 +175,9 @@ def histories_cut(found: Mapping[SegmentFile, Slots], servers: Iterable[ServerRo
             yield f"{name} exited with 0, and what it reported at its end is not recorded"
         if row["event"] != RECORDED:
             continue
-        said, ended = detail.get("slots"), detail.get("ended", 0)
-        if not (isinstance(said, int) and said <= slots.used):
-            yield f"{name} reported {said} slots at its end, its files hold {slots.used}"
+        reported_slots, ended = detail.get("slots"), detail.get("ended", 0)
+        if not (isinstance(reported_slots, int) and reported_slots <= slots.used):
+            yield f"{name} reported {reported_slots} slots at its end, its files hold {slots.used}"
         elif ended > slots.ended:
             yield f"{name} reported {ended} outcomes at its end, its files hold {slots.ended}"
 

@@ -91,11 +91,11 @@ def missing_histories(
     damage = [
         f"{tables_of(client)}: {what}" for client in sorted(boots) for what in _gaps(client, boots[client])
     ]
-    for client, said in sorted((ended or {}).items()):
+    for client, end in sorted((ended or {}).items()):
         used = sum(count for parts in boots[client].values() for count in parts.values())
-        if used < int(said.get("slots") or 0):
+        if used < int(end.get("slots") or 0):
             damage.append(
-                f"{tables_of(client)}: {client} recorded {said['slots']} slots, its files hold {used}"
+                f"{tables_of(client)}: {client} recorded {end['slots']} slots, its files hold {used}"
             )
     known = set(boots) | set(ended or {})
     return damage + [

@@ -203,7 +203,7 @@ def _event(line: bytes, words: tuple[tuple[str, bytes], ...]) -> str | None:
     token = _TOKEN.search(line)
     if token:
         return token[1].decode().lower()
-    return next((event for event, said in words if said in line), None)
+    return next((event for event, phrase in words if phrase in line), None)
 
 
 def _attributes(line: bytes) -> dict[str, int | str]:

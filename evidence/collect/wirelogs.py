@@ -140,9 +140,9 @@ def _hidden(links: Links) -> Iterator[str]:
 def _fewer(found: Iterable[WireCounts], log: WireLog, links: Links) -> Iterator[str]:
     """Where the files hold fewer records than the proxy had counted; the proxy counts on after that."""
     found = list(found)
-    held, said = sum(one.used for one in found), int(log.get("records") or 0)
-    if held < said:
-        yield f"the proxy had recorded {said} frames, its files hold {held}"
+    held, recorded = sum(one.used for one in found), int(log.get("records") or 0)
+    if held < recorded:
+        yield f"the proxy had recorded {recorded} frames, its files hold {held}"
     if log.get("lost") or log.get("unlogged"):
         return  # Counted by their links and recorded nowhere, as was just said.
     frames: Counter[tuple[int, int]] = Counter()

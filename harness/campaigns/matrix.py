@@ -48,7 +48,7 @@ class Measured:
     proven: bool
 
     @property
-    def as_said(self) -> bool:
+    def as_documented(self) -> bool:
         """Whether the documents say so."""
         return self.heat is Heat.NOTHING or self.heat in _ALLOWED[kept(self.cell, self.mode)].split()
 
@@ -66,7 +66,7 @@ def measured(matrix: Matrix, store: Store) -> list[Measured]:
 def table(found: Sequence[Measured]) -> Iterator[str]:
     """The lines of a Markdown table, a row for each cell."""
     rows = (
-        (*_of_cell(row[0].cell), *(f"{one.text}{_mark(one)} [{_said(one)}]" for one in row))
+        (*_of_cell(row[0].cell), *(f"{one.text}{_mark(one)} [{_expected(one)}]" for one in row))
         for row in _rows(found)
     )
     below = f"The last of {ENTRIES} entries is on AQ bookies only; in brackets what the documents say."
@@ -77,7 +77,7 @@ def table(found: Sequence[Measured]) -> Iterator[str]:
 def heat_map(found: Sequence[Measured]) -> Markup:
     """The same coloured by how bad it is."""
     rows = [(_of_cell(row[0].cell), row) for row in _rows(found)]
-    return render("matrix.html", entries=ENTRIES, heads=_HEADS, rows=rows, mark=_mark, said=_said)
+    return render("matrix.html", entries=ENTRIES, heads=_HEADS, rows=rows, mark=_mark, expected=_expected)
 
 
 def _measured(cell: Cell, mode: str, outcome: Outcome | None, runs: Path) -> Measured:
@@ -116,10 +116,10 @@ def _of_cell(cell: Cell) -> tuple[str, ...]:
 
 
 def _mark(one: Measured) -> str:
-    if not one.as_said:
+    if not one.as_documented:
         return " (!)"
     return "" if one.proven or one.heat is Heat.NOTHING else " (?)"
 
 
-def _said(one: Measured) -> str:
+def _expected(one: Measured) -> str:
     return _THEORY[kept(one.cell, one.mode)]

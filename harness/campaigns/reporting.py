@@ -86,8 +86,8 @@ def decision(
     for came, code in _CODES:
         if came in found and not (came is Status.UNKNOWN and unknown_warns):
             first = next(one for one in outcomes if one.came is came)
-            said = "not proven" if came is Status.UNKNOWN else came.value
-            return code, f"{counted(found[came], 'run')} {said}; first {first.name}: {first.why}"
+            label = "not proven" if came is Status.UNKNOWN else came.value
+            return code, f"{counted(found[came], 'run')} {label}; first {first.name}: {first.why}"
     if left and unfinished_fails:
         return ExitCode.UNKNOWN, f"not proven: {counted(left, 'run')} not started in time"
     if Status.AS_EXPECTED not in found:
@@ -236,8 +236,8 @@ def write_junit(
 def _case(outcome: Outcome) -> TestCase:
     case = TestCase(outcome.name.removeprefix(f"{outcome.scenario} "), outcome.scenario, outcome.took_s)
     if outcome.came in _RESULTS:
-        said = "not proven" if outcome.came is Status.UNKNOWN else outcome.came.value
-        result = _RESULTS[outcome.came](f"{said}: {outcome.why}", outcome.came.value)
+        label = "not proven" if outcome.came is Status.UNKNOWN else outcome.came.value
+        result = _RESULTS[outcome.came](f"{label}: {outcome.why}", outcome.came.value)
         result.text = "\n".join(filter(None, (outcome.headline, outcome.why, outcome.repeat)))
         case.result = [result]
     return case

@@ -180,7 +180,7 @@ def _cells(one: Result) -> tuple[str, ...]:
 def table(found: Sequence[Result], about: str) -> Iterator[str]:
     """The lines of a Markdown page."""
     yield from (f"# Sensitivity of {about}", "", _counted(found), "")
-    yield from (f"- *{kind}*: {said}." for kind, said in ABOUT.items())
+    yield from (f"- *{kind}*: {text}." for kind, text in ABOUT.items())
     rows = ([cell.replace("|", " ") for cell in _cells(one)] for one in found)
     yield from ("", *marks.table(_HEADS, rows))
 
@@ -193,7 +193,7 @@ def page(found: Sequence[Result], about: str, folder: Path) -> str:
         styles=("base.css", "campaign.css"),
         about=about,
         counted=_counted(found),
-        kinds={kind.value: said for kind, said in ABOUT.items()},
+        kinds={kind.value: text for kind, text in ABOUT.items()},
         heads=_HEADS,
         rows=[(_cells(one), _BADGES.get(one.found, "unknown"), link(one.by, folder)) for one in found],
     )

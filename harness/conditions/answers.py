@@ -42,8 +42,8 @@ class Limbo(_OfLedger):
 
 @condition(Limbo)
 def limbo(stage: Stage, wanted: Limbo) -> tuple[bool, str]:
-    status, said = _answer(stage, wanted)
-    return status == UNKNOWN_STATE, said
+    status, answer = _answer(stage, wanted)
+    return status == UNKNOWN_STATE, answer
 
 
 class NotLimbo(_OfLedger):
@@ -52,8 +52,8 @@ class NotLimbo(_OfLedger):
 
 @condition(NotLimbo)
 def not_limbo(stage: Stage, wanted: NotLimbo) -> tuple[bool, str]:
-    status, said = _answer(stage, wanted)
-    return status not in (None, UNKNOWN_STATE), said
+    status, answer = _answer(stage, wanted)
+    return status not in (None, UNKNOWN_STATE), answer
 
 
 class Forgotten(_OfLedger):
@@ -62,13 +62,13 @@ class Forgotten(_OfLedger):
 
 @condition(Forgotten)
 def forgotten(stage: Stage, wanted: Forgotten) -> tuple[bool, str]:
-    status, said = _answer(stage, wanted)
-    return status == NO_LEDGER, said
+    status, answer = _answer(stage, wanted)
+    return status == NO_LEDGER, answer
 
 
 def _answer(stage: Stage, wanted: _OfLedger) -> tuple[int | None, str]:
     status = stage.cluster.answer(wanted.target, stage.ledgers.id(wanted.ledger), _NO_SUCH_ENTRY_ID)
-    return status, f"{wanted.target} {_said(status)}"
+    return status, f"{wanted.target} {_answer_text(status)}"
 
 
 @condition(Quiet)
@@ -80,13 +80,13 @@ def quiet(stage: Stage, wanted: Quiet) -> tuple[bool, str]:  # noqa: ARG001  # t
         for ledger in stage.cluster.metadata.ledgers() or [0]:
             status = stage.cluster.answer(name, ledger, _NO_SUCH_ENTRY_ID)
             if status in (None, UNKNOWN_STATE):
-                return False, f"{name} {_said(status)} for ledger {ledger}"
+                return False, f"{name} {_answer_text(status)} for ledger {ledger}"
         if repairing(stage, name):
             return False, f"{name} is checking and repairing its entries"
     return True, f"all {len(stage.cluster.bookies)} bookies registered, answering, none in limbo or repairing"
 
 
-def _said(status: int | None) -> str:
+def _answer_text(status: int | None) -> str:
     return f"answers {_MEANING.get(status, status)}" if status is not None else "does not answer"
 
 

@@ -116,12 +116,12 @@ def _judge(folder: str, results: Path, judge: Judge) -> Judging:
             judge.wait_warm()
             return Judging(Status.UNKNOWN)
         path = results / folder
-        return _told(judge_recorded(FoundRun(path, modes_of(path)), judge, Narrator(quiet=True)))
+        return _judging(judge_recorded(FoundRun(path, modes_of(path)), judge, Narrator(quiet=True)))
     except FencepostError as error:
         return of_error(error)
 
 
-def _told(result: RunResult) -> Judging:
+def _judging(result: RunResult) -> Judging:
     code, why = exit_code(result.modes)
     came = {ExitCode.AS_EXPECTED: Status.AS_EXPECTED, ExitCode.ANOMALY: Status.ANOMALY}.get(
         code, Status.UNKNOWN

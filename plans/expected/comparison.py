@@ -313,8 +313,8 @@ def _seen(entry: Breaks | Defect, anomalies: Sequence[Found], rounds: int) -> _S
         )
     others = {in_round: found for in_round, found in amounts.items() if entry.count not in (None, found)}
     if others:
-        said = ", ".join(map(str, sorted(set(others.values()))))
-        missing = f"expected {entry.count}, but found {said}{in_rounds(others, rounds)}: {text}{often}"
+        actual = ", ".join(map(str, sorted(set(others.values()))))
+        missing = f"expected {entry.count}, but found {actual}{in_rounds(others, rounds)}: {text}{often}"
         more = any(found > (entry.count or 0) for found in others.values())
         absent_too = frozenset() if sometimes else frozenset(range(1, rounds + 1)) - numbers
         return _Seen(counted, missing=missing, more=more, wrong=absent_too | frozenset(others))

@@ -122,8 +122,8 @@ def _sums(rows: list[Count], names: Names) -> str:
 def _answers(rows: list[Count], names: Names) -> Iterator[str]:
     for status, group in groupby(rows, key=lambda row: int(row["status"])):
         alike = list(group)
-        said = "answers that are not its own" if status == Status.NONE else status_text(status)
-        yield f"{_sum(alike):,} {said}{_bracketed(_deed(row, names) for row in alike)}"
+        answer = "answers that are not its own" if status == Status.NONE else status_text(status)
+        yield f"{_sum(alike):,} {answer}{_bracketed(_deed(row, names) for row in alike)}"
 
 
 def _deed(row: Count, names: Names) -> str:

@@ -48,9 +48,9 @@ def _counted(table: pa.Table) -> dict[tuple[int, int], dict[int, int]]:
 
 def _rank(counts: Counts, ledger: int) -> int:
     """Ledgers of which less is present come first."""
-    said = [held for (one, _), held in counts.items() if one == ledger]
-    total = sum(sum(held.values()) for held in said) or 1
-    present = sum(held.get(Holding.PRESENT, 0) for held in said)
+    held_by_bookie = [held for (one, _), held in counts.items() if one == ledger]
+    total = sum(sum(held.values()) for held in held_by_bookie) or 1
+    present = sum(held.get(Holding.PRESENT, 0) for held in held_by_bookie)
     return round(1000 * present / total)
 
 

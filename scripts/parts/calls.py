@@ -120,15 +120,15 @@ def junit(reports: Iterable[Path], *, newer_than: float = 0) -> Counts:
 def go(log: Path) -> tuple[Counts, str]:
     """The counts of ``go test -json``, and the output of whatever failed."""
     counts = Counts()
-    said: dict[tuple[str, str], str] = {}
+    output: dict[tuple[str, str], str] = {}
     failures = ""
     for line in log.read_text(errors="replace").splitlines():
         event = _event(line)
         key = event.get("Package", event.get("ImportPath", "")), event.get("Test", "")
         action = event.get("Action", "")
-        said[key] = said.get(key, "") + event.get("Output", "")
+        output[key] = output.get(key, "") + event.get("Output", "")
         if action == "fail":
-            failures += said[key]
+            failures += output[key]
         if key[1] and action in _ENDED:
             counts[_ENDED[action]] += 1
     return counts, failures

@@ -137,6 +137,6 @@ def _failure(argv: list[str]) -> str | None:
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             return str(error)
-    said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-    telling = [line for line in said if "rror" in line or "annot" in line]
-    return None if done.returncode == 0 else (telling or said or [f"exit code {done.returncode}"])[0]
+    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    telling = [line for line in lines if "rror" in line or "annot" in line]
+    return None if done.returncode == 0 else (telling or lines or [f"exit code {done.returncode}"])[0]

@@ -42,8 +42,8 @@ def test_bookkeepers_own_shell_reads_what_a_client_wrote(cluster: Composed) -> N
         ledger = ask("create", handle="h", **QUORUMS)["ledger"]
         ask("append", handle="h", entries=20)
         ask("close", handle="h")
-    said = cluster.shell("readledger", "-ledgerid", str(ledger))
-    assert len(re.findall(r"entryId=", said)) == 20, said
+    output = cluster.shell("readledger", "-ledgerid", str(ledger))
+    assert len(re.findall(r"entryId=", output)) == 20, output
 
 
 def test_a_killed_bookie_costs_no_entry_and_comes_back(cluster: Composed) -> None:

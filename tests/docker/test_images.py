@@ -36,8 +36,8 @@ def test_what_is_up_to_date_is_left_alone(engine: None, capsys: pytest.CaptureFi
 
 
 def test_any_command_line_runs_under_any_user(engine: None) -> None:
-    said = in_container(images.bookkeeper_image(), "java", "-Xshare:on", "-version", user="4321:4321")
-    assert "17" in said  # and with its class-data archive, or it would have refused to start
+    output = in_container(images.bookkeeper_image(), "java", "-Xshare:on", "-version", user="4321:4321")
+    assert "17" in output  # and with its class-data archive, or it would have refused to start
     assert in_container(images.bookkeeper_image(), "id", "-u", user="4321:4321").strip() == "4321"
 
 

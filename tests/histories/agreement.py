@@ -32,7 +32,7 @@ from tests.histories.story import Fact
 
 CYCLES = frozenset(each.name for each in CLASSES)
 Things = Counter[tuple[Any, ...]]
-Said = tuple[Things, str | None]
+TwinResult = tuple[Things, str | None]
 """The anomalies and the verdict; None where a twin gives no verdict."""
 BY_LEDGER = frozenset(
     {"two_ends", "closed_unwritten", "malformed", "illegal_move", "two_versions", "went_back"}
@@ -49,7 +49,7 @@ class Side:
     """One property from both sides: of the checker's judgement, and of the rows themselves."""
 
     checker: Callable[[Judgement], Things]
-    twin: Callable[[list[Fact], RunFacts], Said]
+    twin: Callable[[list[Fact], RunFacts], TwinResult]
 
 
 def entries(finding: Finding) -> range:
@@ -107,22 +107,22 @@ def losses(judgement: Judgement) -> Things:
     return found
 
 
-def plain(name: str) -> Callable[[list[Fact], RunFacts], Said]:
+def plain(name: str) -> Callable[[list[Fact], RunFacts], TwinResult]:
     """The twin of a property that needs nothing of the run."""
 
-    def twin(history: list[Fact], run: RunFacts) -> Said:  # by contract
-        said = twins.TWINS[name](history)
+    def twin(history: list[Fact], run: RunFacts) -> TwinResult:  # by contract
+        result = twins.TWINS[name](history)
         found: Things = Counter()
-        for kind, ledger, number in said.things:
+        for kind, ledger, number in result.things:
             found[(kind, ledger) if kind in BY_LEDGER else (kind, ledger, number)] += (
                 number if kind in BY_LEDGER else 1
             )
-        return found, said.verdict
+        return found, result.verdict
 
     return twin
 
 
-def lac(history: list[Fact], run: RunFacts) -> Said:
+def lac(history: list[Fact], run: RunFacts) -> TwinResult:
     """The LACs that clients received, and by the wire log whether they came too soon."""
     found, verdict = plain("lac")(history, run)
     if not twins_acks.is_whole(run, "operations", "ledgers"):
@@ -141,21 +141,21 @@ def lac(history: list[Fact], run: RunFacts) -> Said:
     return found, "anomaly" if early or replaced or unacked or outside or forces else verdict
 
 
-def durability(history: list[Fact], run: RunFacts) -> Said:
+def durability(history: list[Fact], run: RunFacts) -> TwinResult:
     """The fates, and of lost entries the class by the wire log and the disks."""
-    said = twins.TWINS["durability"](history)
+    result = twins.TWINS["durability"](history)
     found: Things = Counter()
-    for kind, ledger, number in said.things:
+    for kind, ledger, number in result.things:
         if kind == "lost":
             found["lost", ledger, number, twins_holdings.loss_class(history, run, ledger, number)] += 1
         elif kind == "vanished":
             found[kind, ledger] += number
         else:
             found[kind, ledger, number] += 1
-    return found, said.verdict
+    return found, result.verdict
 
 
-def answers(history: list[Fact], run: RunFacts) -> Said:
+def answers(history: list[Fact], run: RunFacts) -> TwinResult:
     """What boots denied of the entries that they had taken, and what their disks had held."""
     if not run.wire:
         return Counter(), None
@@ -170,7 +170,7 @@ def answers(history: list[Fact], run: RunFacts) -> Said:
     return found, None
 
 
-def recovery(history: list[Fact], run: RunFacts) -> Said:
+def recovery(history: list[Fact], run: RunFacts) -> TwinResult:
     """A verdict only of evidence that is whole."""
     wrong, rulings = twins_recovery.recovery(history, run)
     found: Things = Counter(wrong if run.wire else ())
@@ -181,10 +181,10 @@ def recovery(history: list[Fact], run: RunFacts) -> Said:
     return found, "anomaly" if wrong else verdict
 
 
-def rows_of(twin: Callable[[list[Fact], RunFacts], tuple[Things, str]]) -> Callable[..., Said]:
+def rows_of(twin: Callable[[list[Fact], RunFacts], tuple[Things, str]]) -> Callable[..., TwinResult]:
     """A twin that counts the rows of each (kind, ledger, entry), as ``by_row``."""
 
-    def side(history: list[Fact], run: RunFacts) -> Said:
+    def side(history: list[Fact], run: RunFacts) -> TwinResult:
         things, verdict = twin(history, run)
         found: Things = Counter(set(things))
         for (kind, ledger, _), number in things.items():
@@ -194,10 +194,10 @@ def rows_of(twin: Callable[[list[Fact], RunFacts], tuple[Things, str]]) -> Calla
     return side
 
 
-def of_run(twin: Callable[[list[Fact], RunFacts], tuple[Any, str]]) -> Callable[..., Said]:
+def of_run(twin: Callable[[list[Fact], RunFacts], tuple[Any, str]]) -> Callable[..., TwinResult]:
     """A twin that says a set or a count of things, and a verdict."""
 
-    def side(history: list[Fact], run: RunFacts) -> Said:
+    def side(history: list[Fact], run: RunFacts) -> TwinResult:
         things, verdict = twin(history, run)
         return Counter(things), verdict
 

@@ -252,7 +252,7 @@ def finds(name: str, **defaults: Any) -> Callable[..., list[tuple[str, int, int]
 def convicted(verdict: RunVerdict) -> frozenset[str]:
     """The kinds of all findings, with their property: ``durability/lost``."""
     return frozenset(
-        f"{name}/{one.kind}" for name, said in verdict.judgements.items() for one in said.findings
+        f"{name}/{one.kind}" for name, judgement in verdict.judgements.items() for one in judgement.findings
     )
 
 

@@ -93,7 +93,7 @@ def _open(dice: random.Random, ledger: int) -> Fact:
     return operation(Kind.OPEN, client=102, **columns, **times)
 
 
-def _said(dice: random.Random, kind: Message, ledger: int, entry: int, **columns: Any) -> Fact:
+def _answer(dice: random.Random, kind: Message, ledger: int, entry: int, **columns: Any) -> Fact:
     at_ns = dice.randint(1, 80)
     status = dice.choice(SAID)
     row = {
@@ -115,7 +115,7 @@ def _said(dice: random.Random, kind: Message, ledger: int, entry: int, **columns
 
 def _took(dice: random.Random, ledger: int) -> Fact:
     kind = dice.choice((Message.ADD, Message.ADD, Message.ADD, Message.RECOVERY_ADD, Message.READ))
-    return _said(dice, kind, ledger, dice.choice(ENTRIES))
+    return _answer(dice, kind, ledger, dice.choice(ENTRIES))
 
 
 def _fenced(dice: random.Random, ledger: int) -> Fact:
@@ -128,11 +128,11 @@ def _fenced(dice: random.Random, ledger: int) -> Fact:
             "delivered": denial,
             "rule": 1,
         }
-        return _said(dice, Message.RECOVERY_READ, ledger, dice.choice((0, 0, 1, 3, 5)), **made)
+        return _answer(dice, Message.RECOVERY_READ, ledger, dice.choice((0, 0, 1, 3, 5)), **made)
     kind = dice.choice(
         (Message.FENCING_LAC_READ, Message.FENCING_LAC_READ, Message.RECOVERY_READ, Message.LAC_READ)
     )
-    return _said(dice, kind, ledger, -1 if kind != Message.RECOVERY_READ else dice.choice(ENTRIES))
+    return _answer(dice, kind, ledger, -1 if kind != Message.RECOVERY_READ else dice.choice(ENTRIES))
 
 
 def _last_look(dice: random.Random, ledger: int) -> list[Fact]:

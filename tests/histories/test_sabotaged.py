@@ -23,31 +23,31 @@ OF_ALL = (
 Spoil = Callable[[Judgement], Judgement]
 
 
-def called_valid(said: Judgement) -> Judgement:
-    return replace(said, verdict=Verdict.VALID) if said.verdict is Verdict.ANOMALY else said
+def called_valid(judgement: Judgement) -> Judgement:
+    return replace(judgement, verdict=Verdict.VALID) if judgement.verdict is Verdict.ANOMALY else judgement
 
 
-def elsewhere(said: Judgement) -> Judgement:
-    if said.property not in ("durability", "closing"):
-        return said
+def elsewhere(judgement: Judgement) -> Judgement:
+    if judgement.property not in ("durability", "closing"):
+        return judgement
     return with_findings(
-        said,
+        judgement,
         lambda one: replace(
             one, ledger=one.ledger + 7, first_entry=one.first_entry + 1000, last_entry=one.last_entry + 1000
         ),
     )
 
 
-def of_another_class(said: Judgement) -> Judgement:
-    return with_findings(said, lambda one: replace(one, loss=NEXT.get(one.loss, one.loss)))
+def of_another_class(judgement: Judgement) -> Judgement:
+    return with_findings(judgement, lambda one: replace(one, loss=NEXT.get(one.loss, one.loss)))
 
 
-def counted_once(said: Judgement) -> Judgement:
-    return with_findings(said, lambda one: replace(one, count=1))
+def counted_once(judgement: Judgement) -> Judgement:
+    return with_findings(judgement, lambda one: replace(one, count=1))
 
 
-def with_findings(said: Judgement, change: Callable[[Finding], Finding]) -> Judgement:
-    return replace(said, findings=tuple(map(change, said.findings)))
+def with_findings(judgement: Judgement, change: Callable[[Finding], Finding]) -> Judgement:
+    return replace(judgement, findings=tuple(map(change, judgement.findings)))
 
 
 def sabotaged(spoil: Spoil) -> tuple[object, ...]:
@@ -74,10 +74,10 @@ def test_a_sabotaged_checker_lowers_the_score(spoil, names, share, monkeypatch):
     assert full(list(tallies(1, names)))
     monkeypatch.setattr("tests.histories.mutations.registry.CHECKERS", sabotaged(spoil))
     tried = list(tallies(3, names))
-    said = next(score(tried))
+    line = next(score(tried))
     assert not full(tried)
-    assert "mutation score 100 %" not in said
-    assert share is None or f"mutation score {share}: 0 of " in said
+    assert "mutation score 100 %" not in line
+    assert share is None or f"mutation score {share}: 0 of " in line
 
 
 def test_what_states_kinds_alone_is_caught_and_not_counted_as_exact():

@@ -146,15 +146,15 @@ def changed_meanwhile(history: list[Fact], ledger: int) -> bool:
 
 def by_answers(history: list[Fact], ledger: int, entry: int) -> str:
     """Lost, corrupt or unavailable, by the answers of the last pass alone."""
-    said = [row for row in last_pass(history) if (row["ledger"], row["entry"]) == (ledger, entry)]
-    good = any(row["holding"] == Holding.PRESENT and right(history, row) for row in said)
+    answers = [row for row in last_pass(history) if (row["ledger"], row["entry"]) == (ledger, entry)]
+    good = any(row["holding"] == Holding.PRESENT and right(history, row) for row in answers)
     bad = {
         row["bookie"]
-        for row in said
+        for row in answers
         if row["holding"] == Holding.DAMAGED
         or (row["holding"] == Holding.PRESENT and not right(history, row))
     }
-    denied = {row["bookie"] for row in said if row["holding"] == Holding.ABSENT}
+    denied = {row["bookie"] for row in answers if row["holding"] == Holding.ABSENT}
     holders = duty(history, ledger, entry)
     if good or not holders or not complete_chain(history, ledger):
         return "unavailable"

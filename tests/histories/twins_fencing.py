@@ -197,8 +197,8 @@ def denied_reading(history: list[Fact], run: RunFacts, ledger: int, entry: int) 
 
         def shows(number: int, bookie: int = bookie) -> bool:
             where = (number, bookie, ledger, entry)
-            said = [r for r in census if (r["pass_number"], r["bookie"], r["ledger"], r["entry"]) == where]
-            return any(row["holding"] == Holding.PRESENT for row in said)
+            answers = [r for r in census if (r["pass_number"], r["bookie"], r["ledger"], r["entry"]) == where]
+            return any(row["holding"] == Holding.PRESENT for row in answers)
 
         if not numbers or not shows(numbers[-1]):
             continue

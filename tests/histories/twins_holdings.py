@@ -86,8 +86,8 @@ def was_forged(history: list[Fact], close: Row) -> bool:
 
 def is_ack(row: Row, ledger: int, entry: int) -> bool:
     adds = (Message.ADD, Message.RECOVERY_ADD)
-    said = row["way"] == Direction.ANSWER and row["kind"] in adds and row["status"] == Status.EOK
-    return bool(said and (row["ledger"], row["entry"]) == (ledger, entry))
+    acked = row["way"] == Direction.ANSWER and row["kind"] in adds and row["status"] == Status.EOK
+    return bool(acked and (row["ledger"], row["entry"]) == (ledger, entry))
 
 
 def events(run: RunFacts, life: Life, event: str) -> list[Row]:

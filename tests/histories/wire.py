@@ -58,7 +58,7 @@ class WireLog:
         self.went_on: dict[tuple[int, int, int], frozenset[int]] = {}
         self._in_flight: dict[tuple[int, int, int, str], list[Any]] = {}
         self._several: set[tuple[int, int, int, str]] = set()
-        self._said: dict[tuple[str, int, int, int], int] = {}
+        self._answered: dict[tuple[str, int, int, int], int] = {}
 
     def request(self, exchange: Any, rule: Any) -> None:
         """A request is at the proxy."""
@@ -109,8 +109,10 @@ class WireLog:
         row["forwarded_ns"] = self.cluster.tick()
         ledger, entry = exchange.request[1], _entry(exchange)
         if row["way"] == Direction.REQUEST:
-            said = [self._said.get((what, exchange.bookie, ledger, at)) for what, at in _before(exchange)]
-            exchange.said_before = max((boot for boot in said if boot), default=0)
+            earlier = [
+                self._answered.get((what, exchange.bookie, ledger, at)) for what, at in _before(exchange)
+            ]
+            exchange.said_before = max((boot for boot in earlier if boot), default=0)
         elif exchange.kind == "recovery read" and row["delivered"] in (STATUS[NONE], STATUS[NO_LEDGER]):
             self.denials.setdefault((exchange.source, ledger, entry), set()).add(exchange.bookie)
         elif exchange.kind == "fence" and row["delivered"] in (STATUS[OK], STATUS[NONE], STATUS[NO_LEDGER]):
@@ -121,9 +123,9 @@ class WireLog:
         kind, ledger, entry = exchange.kind, exchange.request[1], _entry(exchange)
         against = exchange.said_before == boot
         if kind in ("fence", "recovery read") and status == OK:
-            self._said["fenced", exchange.bookie, ledger, -1] = boot
+            self._answered["fenced", exchange.bookie, ledger, -1] = boot
         if kind in ("add", "recovery add") and status == OK:
-            self._said["took", exchange.bookie, ledger, entry] = boot
+            self._answered["took", exchange.bookie, ledger, entry] = boot
         if kind == "add" and status == OK and against:
             self.wrongs.add(("took though fenced", exchange.bookie, boot, ledger, entry))
         if kind in ("read", "recovery read") and status in NEGATIVES and against:

@@ -106,13 +106,13 @@ class Fencepost:
     def wait_for(self, text: str, timeout_s: float = RUN_TIMEOUT_S) -> None:
         """Wait until the run says ``text``; every process that it has by then is remembered."""
 
-        def said() -> bool:
+        def printed() -> bool:
             ended = self.process.poll() is not None
             there = text in self.log()
             assert there or not ended, self.finish()
             return there
 
-        wait_until(said, f"{text!r}", timeout_s)
+        wait_until(printed, f"{text!r}", timeout_s)
         self.look()
 
     def wait_for_two_clusters(self) -> None:

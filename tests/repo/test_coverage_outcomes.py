@@ -172,8 +172,10 @@ def test_a_wrong_outcome_is_seen(cell: str, wrong: list[bool]) -> None:
 def test_a_series_that_is_missing_or_came_out_otherwise_is_seen() -> None:
     row = Row("bp46/truncation", "journal", "V3", "4.18.0", "", "runs", 10, 10, 0, 13, (), (), "")
     (claim,) = claims_of("`bp46/truncation`: holds in journal", frozenset({"durability"}))
-    (said,) = claims_of(f"`bp46/truncation`: holds in journal ({UNMEASURED})", frozenset({"durability"}))
+    (unmeasured,) = claims_of(
+        f"`bp46/truncation`: holds in journal ({UNMEASURED})", frozenset({"durability"})
+    )
     assert [unlike_its_series(claim, found) for found in ([row], [])] == [False, True]
-    assert [unlike_its_series(said, found) for found in ([row], [])] == [True, False]
+    assert [unlike_its_series(unmeasured, found) for found in ([row], [])] == [True, False]
     (other,) = [Row(**{**row.__dict__, "as_stated": 9, "wrong": ("late",)})]
     assert unlike_its_series(claim, [other])

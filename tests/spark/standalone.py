@@ -57,11 +57,11 @@ def standalone(place: Path) -> Iterator[Standalone]:
     started: list[subprocess.Popen[bytes]] = []
     try:
         master = _start("Master", place / "master", ["--port", "0"], started)
-        url = _said(master, _STARTED)
+        url = _await_line(master, _STARTED)
         works = tuple(place / f"worker{number}" for number in (1, 2))
         for work in works:
             options = ["--cores", "1", "--memory", "1g", "--work-dir", str(work), url]
-            _said(
+            _await_line(
                 _start("Worker", work, options, started), re.compile("Successfully registered with (master)")
             )
         yield Standalone(url, works)
@@ -97,7 +97,7 @@ def _start(what: str, folder: Path, options: Sequence[str], started: list[subpro
     return log
 
 
-def _said(log: Path, words: re.Pattern[str]) -> str:
+def _await_line(log: Path, words: re.Pattern[str]) -> str:
     deadline = time.monotonic() + _TIMEOUT_S
     pause = time.sleep
     while True:

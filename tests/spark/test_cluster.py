@@ -65,10 +65,10 @@ def test_a_cluster_without_fencepost_gives_the_verdict_of_this_machine(
 def test_what_workers_lack_is_named_before_they_get_work(cluster: Standalone, tmp_path: Path) -> None:
     folder = make(tmp_path / "run", Shape(1, 1_000))
     bare = environment(tmp_path / "bare", without=("numpy",))
-    for python, said in (
+    for python, message in (
         (bare, "has no numpy, the driver numpy "),
         (tmp_path / "nowhere" / "python", "the workers have no such Python"),
     ):
         code, text = check(folder.path, cluster.url, python)
-        assert (code, said in text) == (1, True), text
+        assert (code, message in text) == (1, True), text
     assert not folder.verdict_json.exists()

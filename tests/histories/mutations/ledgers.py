@@ -72,8 +72,8 @@ def closed_end_moved(case, dice):
     history, more = [*case.history, later], case.end + 1
     broken = {Sign("metadata/illegal_move"), *span("closing/two_ends", more, more)}
     due = {name for row in case.rows("ledgers") for name in row["fragments"][-1]["bookies"]}
-    said = [r for r in case.rows("census") if (r["entry"], r["pass_number"]) == (more, 2)]
-    denied = [row["holding"] == Holding.ABSENT for row in said if f"b{row['bookie']}:3181" in due]
+    rows = [r for r in case.rows("census") if (r["entry"], r["pass_number"]) == (more, 2)]
+    denied = [row["holding"] == Holding.ABSENT for row in rows if f"b{row['bookie']}:3181" in due]
     return history, broken | (lost_of(history, case.run, more) if denied and all(denied) else set())
 
 

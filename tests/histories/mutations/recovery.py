@@ -230,8 +230,8 @@ def denied(case, dice, **columns):
         return case.history, set()
     row = dice.choice(own)
     negative = int(dice.choice([Status.ENOENTRY, Status.ENOLEDGER]))
-    said = {"status": negative, "delivered": negative, **columns}
-    return edited(case.history, lambda other: other["seq"] == row["seq"], **said), (
+    columns = {"status": negative, "delivered": negative, **columns}
+    return edited(case.history, lambda other: other["seq"] == row["seq"], **columns), (
         span("answers/denied_own_ack", row["entry"], row["entry"])
     )
 

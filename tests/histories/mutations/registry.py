@@ -171,8 +171,8 @@ def operator(
 def entered(act: Callable[..., Any], illegal: str, make: Callable[[Random], Mutant]) -> None:
     """Register an operator under its function's name; the docstring's first line says what it does."""
     assert act.__name__ not in OPERATORS, act.__name__
-    said = (act.__doc__ or act.__name__.replace("_", " ")).splitlines()[0].rstrip(".")
-    OPERATORS[act.__name__] = Operator(act.__name__, said, illegal, make)
+    title = (act.__doc__ or act.__name__.replace("_", " ")).splitlines()[0].rstrip(".")
+    OPERATORS[act.__name__] = Operator(act.__name__, title, illegal, make)
 
 
 def made(name: str, seed: int) -> Mutant:

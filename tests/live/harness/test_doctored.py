@@ -24,8 +24,8 @@ Doctor = Callable[[RunFolder], None]
 
 def test_no_part_of_a_run_can_go_unnoticed(fencepost: Start, tmp_path: Path) -> None:
     run = fencepost("run", "bp46/truncation", "--mode", "unprotected", "--json")
-    (said,) = assert_as_stated(*run.finish())
-    mode = Path(said["folder"]) / "unprotected"
+    (outcome,) = assert_as_stated(*run.finish())
+    mode = Path(outcome["folder"]) / "unprotected"
     doctored: list[tuple[Doctor, str]] = [
         (torn, "operations: writer boot 1 exited with 0, and 51 halves of its slots are torn"),
         (cut, "operations: writer boot 1 reported 51 slots at its end, its files hold 30"),
@@ -39,8 +39,10 @@ def test_no_part_of_a_run_can_go_unnoticed(fencepost: Start, tmp_path: Path) -> 
 def test_what_every_bookie_denies_after_it_was_read_is_lost(fencepost: Start, tmp_path: Path) -> None:
     """The last census denies 40 of 50 entries on all bookies; the final read before it returned them."""
     run = fencepost("run", "bp46/truncation", "--mode", "journal", "--json")
-    (said,) = assert_as_stated(*run.finish())
-    folder = RunFolder(Path(shutil.copytree(Path(said["folder"]) / "journal", tmp_path / "run" / "journal")))
+    (outcome,) = assert_as_stated(*run.finish())
+    folder = RunFolder(
+        Path(shutil.copytree(Path(outcome["folder"]) / "journal", tmp_path / "run" / "journal"))
+    )
     assert denied(folder, census_pass=2, entries=40) == 120
     resealed(folder)
     verdict = judged(folder)

@@ -16,8 +16,8 @@ from tests.live.running import Start, assert_as_stated
 def only_mode(code: int, text: str) -> dict[str, Any]:
     modes = assert_as_stated(code, text)[0]["modes"]
     assert len(modes) == 1
-    said: dict[str, Any] = next(iter(modes.values()))
-    return said
+    mode: dict[str, Any] = next(iter(modes.values()))
+    return mode
 
 
 def test_a_protected_cluster_keeps_everything_while_bookies_are_killed(fencepost: Start) -> None:
@@ -32,9 +32,9 @@ def test_a_protected_cluster_keeps_everything_while_bookies_are_killed(fencepost
 
 def test_a_release_that_ignores_the_protection_is_found_out(fencepost: Start) -> None:
     arguments = ("--mode", "protected", "--bookkeeper", "4.14.7", "--json")
-    said = only_mode(*fencepost("run", "bp46/truncation", *arguments).finish())
-    assert said["verdict"] == "anomaly"
-    assert "50 of 50 acknowledged entries lost" in str(said["headline"])
+    mode = only_mode(*fencepost("run", "bp46/truncation", *arguments).finish())
+    assert mode["verdict"] == "anomaly"
+    assert "50 of 50 acknowledged entries lost" in str(mode["headline"])
 
 
 DONE = {

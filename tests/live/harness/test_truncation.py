@@ -11,7 +11,7 @@ def test_unprotected_loses_acknowledged_entries_and_the_others_do_not(fencepost:
     run = fencepost("run", "bp46/truncation", "--json")
     run.look()
     modes = assert_as_stated(*run.finish())[0]["modes"]
-    assert {mode: said["judgements"]["durability"]["verdict"] for mode, said in modes.items()} == {
+    assert {mode: result["judgements"]["durability"]["verdict"] for mode, result in modes.items()} == {
         "unprotected": "anomaly",
         "protected": "valid",
         "journal": "valid",

@@ -46,10 +46,10 @@ class Lone:
     def stage(self) -> Any:
         """As much of a stage as its acts and conditions need."""
         return SimpleNamespace(
-            cluster=self.cluster, faults=self.active, boot_log=self._told, assert_alive=lambda: None
+            cluster=self.cluster, faults=self.active, boot_log=self._events, assert_alive=lambda: None
         )
 
-    def _told(self, name: str) -> Sequence[LogEvent]:
+    def _events(self, name: str) -> Sequence[LogEvent]:
         return self._heard.of(name, self.cluster.process(name).boot, self.cluster.log(name))
 
     @property

@@ -68,8 +68,8 @@ class Writing:
         """Wait until a bookie has the entries."""
 
         def there() -> tuple[bool, str]:
-            said = self.statuses(bookie, *entries)
-            return said == [Status.EOK] * len(entries), f"{bookie} says {said}"
+            statuses = self.statuses(bookie, *entries)
+            return statuses == [Status.EOK] * len(entries), f"{bookie} says {statuses}"
 
         wait_until(there, 60, f"entries {entries} at {bookie}")
 

@@ -21,7 +21,7 @@ class Load:
 
     def __init__(self, faults: Active) -> None:
         self.ledgers: dict[str, int] = {}
-        self.said: list[str] = []
+        self.lines: list[str] = []
         self.totals: dict[str, int] = {}
         self._faults = faults
         self._changed = threading.Condition()
@@ -33,7 +33,7 @@ class Load:
 
     def say(self, line: str) -> None:
         with self._changed:
-            self.said.append(line)
+            self.lines.append(line)
             self._changed.notify_all()
 
     def of(self, *writers: str) -> list[int]:
@@ -46,7 +46,7 @@ class Load:
 
     def until(self, holds: Callable[[], Any], what: str) -> None:
         with self._changed:
-            assert self._changed.wait_for(holds, PATIENCE_S), f"{what}; {self.ledgers}; {self.said}"
+            assert self._changed.wait_for(holds, PATIENCE_S), f"{what}; {self.ledgers}; {self.lines}"
 
     def wait_for_more(self, *writers: str, more: int = 1) -> None:
         """Wait for ``more`` more ledgers of these writers."""

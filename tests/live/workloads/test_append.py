@@ -74,9 +74,9 @@ def fence(cluster: Any, ledger: int) -> None:
 
 
 def test_the_load_goes_on_through_deaths_and_ends_with_its_totals(cluster: Any) -> None:
-    stop, said, ledgers = threading.Event(), [], Counted()
+    stop, lines, ledgers = threading.Event(), [], Counted()
     with ThreadPoolExecutor(1) as pool, Active(cluster, lambda _line: None) as faults:
-        crew = Crew(APPEND(**PARAMS), cluster, Random(1), stop, said.append, ledgers.opened)
+        crew = Crew(APPEND(**PARAMS), cluster, Random(1), stop, lines.append, ledgers.opened)
         load = pool.submit(crew.work)
         try:
             ledgers.wait_for_more("w1", 2)
@@ -92,7 +92,7 @@ def test_the_load_goes_on_through_deaths_and_ends_with_its_totals(cluster: Any) 
             ledgers.wait_for_more("w1", 1)
             faults.heal()
             ledgers.wait_for_more("w2", 1)
-            while not any("rolls over" in line for line in said if line.startswith("w2:")):
+            while not any("rolls over" in line for line in lines if line.startswith("w2:")):
                 fence(cluster, ledgers.newest("w2"))  # which w2 may have left meanwhile
                 ledgers.wait_for_more("w2", 1)
         finally:
@@ -102,7 +102,7 @@ def test_the_load_goes_on_through_deaths_and_ends_with_its_totals(cluster: Any) 
     assert totals["acked"] > 200 * 6
     assert totals["read"] > 0
     assert totals["recovered"] > 0
-    assert totals["rolled"] > 0, said
+    assert totals["rolled"] > 0, lines
     states = [cluster.metadata.ledger(ledger)[0].state for ledger in ledgers.values()]
     assert states.count(LedgerState.CLOSED) >= totals["closed"] + totals["recovered"] > 0
     assert cluster.unplanned() == []

@@ -49,7 +49,7 @@ def test_deleted_ledgers_vanish_from_the_bookies_and_the_newest_stay(cluster: An
     totals, ledgers = load.totals, load.of("writer")
     assert cluster.metadata.ledger(oldest) is None
     assert totals["deleted"] == totals["collected"] + totals["uncollected"]
-    assert totals["collected"] >= 1, (totals, load.said)
+    assert totals["collected"] >= 1, (totals, load.lines)
     there = [ledger for ledger in ledgers if cluster.metadata.ledger(ledger) is not None]
     assert there == ledgers[-len(there) :]
     assert len(there) >= 2

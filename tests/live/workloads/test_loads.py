@@ -51,8 +51,8 @@ def test_competing_recoveries_agree_while_bookies_and_recoverers_fail(cluster: A
         load.heals()
         load.wait_for_more("c1", more=3)
     totals = load.totals
-    assert totals["disagreed"] == 0, load.said
-    assert totals["agreed"] >= 3, (totals, load.said)
+    assert totals["disagreed"] == 0, load.lines
+    assert totals["agreed"] >= 3, (totals, load.lines)
     assert totals["recovered"] >= 2 * totals["agreed"]
     assert totals["rolled"] >= len(load.ledgers) - 1
     taken = load.of("c1")[: totals["agreed"]]
@@ -69,18 +69,18 @@ def test_a_paused_writer_is_replaced_and_gets_no_late_add_acknowledged(cluster: 
         load.breaks("pause", target="c1")
         load.wait_for_more("c2", "c3")
         load.heals()
-        load.until(lambda: any("c1: was replaced" in line for line in load.said), "c1 to find out")
+        load.until(lambda: any("c1: was replaced" in line for line in load.lines), "c1 to find out")
         victim = load.newest_writer()
         load.breaks("kill", target=victim)
         load.wait_for_more(*(name for name in CLIENTS if name != victim))
         load.heals()
         load.wait_for_more(*CLIENTS)
     totals = load.totals
-    assert totals["takeovers"] >= 2, load.said
-    assert totals["late_acked"] == 0, load.said
-    replaced = sum("was replaced" in line for line in load.said)
+    assert totals["takeovers"] >= 2, load.lines
+    assert totals["late_acked"] == 0, load.lines
+    replaced = sum("was replaced" in line for line in load.lines)
     # No add is begun after one was refused.
-    assert 1 <= totals["late_refused"] <= 5 * replaced, load.said
+    assert 1 <= totals["late_refused"] <= 5 * replaced, load.lines
     assert totals["ledgers"] == len(load.ledgers)
     assert totals["closed"] > 0
     assert states(cluster, sorted(load.ledgers.values())[:-1]) == {LedgerState.CLOSED}
@@ -107,7 +107,7 @@ def test_striped_ledgers_last_until_their_ensembles_changed(cluster: Any) -> Non
         break_until_it_shows(load, "kill", {"target": "b1"}, {"target": "b2"})
         break_until_it_shows(load, "cut", {"from": "c1", "to": "b3"}, {"from": "c1", "to": "b4"})
     assert load.totals["ledgers"] == len(load.of("c1"))
-    assert load.totals["changes"] >= 2, (load.totals, load.said)
+    assert load.totals["changes"] >= 2, (load.totals, load.lines)
     metadata = [cluster.metadata.ledger(ledger)[0] for ledger in load.of("c1")]
     assert sum(len(one.fragments) - 1 for one in metadata) >= load.totals["changes"]
     assert {one.quorums.ensemble for one in metadata} == {4}
@@ -120,13 +120,13 @@ def test_forced_adds_go_on_in_a_new_ledger_when_a_bookie_or_the_writer_dies(clus
             load.breaks("kill", target=target)
             load.wait_for_more("c1")
             load.heals()
-            if any("broke" in line for line in load.said):
+            if any("broke" in line for line in load.lines):
                 break
         load.breaks("kill", target="c1")
         load.heals()
         load.wait_for_more("c1", more=2)
     totals = load.totals
-    assert totals["rolled"] > 0, load.said
+    assert totals["rolled"] > 0, load.lines
     assert totals["forced"] >= 3 * 180
     assert totals["forced"] <= totals["acked"]
     assert totals["forces"] >= totals["forced"] / 20

@@ -37,7 +37,7 @@ def elle(valid: Any, *classes: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("said", "code", "text"),
+    ("output", "code", "text"),
     [
         (elle(False, "G-single-item-realtime"), 0, "same"),
         (elle(False, "G2-item-realtime"), 3, "classes differ"),
@@ -45,8 +45,8 @@ def elle(valid: Any, *classes: str) -> str:
         (elle("unknown"), 4, "verdicts differ"),
     ],
 )
-def test_the_code_says_what_differs(tmp_path: Path, said: str, code: int, text: str) -> None:
-    done = compared(tmp_path, said)
+def test_the_code_says_what_differs(tmp_path: Path, output: str, code: int, text: str) -> None:
+    done = compared(tmp_path, output)
     assert done.return_value == code
     row = done.output.splitlines()[-1]
     assert row.startswith("| stale.edn | anomaly: G-single-realtime | ")

@@ -21,7 +21,7 @@ def test_a_bench_that_is_ended_by_sigterm_ends_its_process_and_removes_its_folde
         wait_until(lambda: (bool(process.children()), "none"), 180, "a process of the bench")
         children = process.children()
         bench.send_signal(signal.SIGTERM)
-        _, said = bench.communicate(timeout=180)
-    assert (bench.returncode, said) == (143, "scripts/bench: interrupted by SIGTERM\n")
+        _, output = bench.communicate(timeout=180)
+    assert (bench.returncode, output) == (143, "scripts/bench: interrupted by SIGTERM\n")
     assert not [child for child in children if child.is_running()]
     assert list(tmp_path.iterdir()) == []

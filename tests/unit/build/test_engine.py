@@ -28,16 +28,16 @@ def test_an_engine_that_answers_lacks_nothing(docker: Says) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "remedy"),
+    ("stderr", "remedy"),
     [
         ("Cannot connect to the Docker daemon at unix:///x. Is it running?", "service docker start"),
         ("permission denied while trying to connect", "sudo usermod -aG docker"),
     ],
 )
-def test_an_engine_that_does_not_answer_is_told_with_a_remedy(docker: Says, said: str, remedy: str) -> None:
-    docker(said, 1)
+def test_an_engine_that_does_not_answer_is_told_with_a_remedy(docker: Says, stderr: str, remedy: str) -> None:
+    docker(stderr, 1)
     result = engine.lacking() or ""
-    assert said in result
+    assert stderr in result
     assert remedy in result
 
 

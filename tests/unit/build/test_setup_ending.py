@@ -62,7 +62,7 @@ def wait_until_free(lock: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "code", "said"),
+    ("number", "code", "line"),
     [
         (signal.SIGINT, 130, "\ninterrupted; run scripts/setup again to continue\n"),
         (signal.SIGTERM, 143, "terminated; run scripts/setup again to continue\n"),
@@ -70,11 +70,11 @@ def wait_until_free(lock: Path) -> None:
 )
 @pytest.mark.timeout(60)
 def test_an_interruption_is_one_line(
-    front: subprocess.Popen[str], lock: Path, number: int, code: int, said: str
+    front: subprocess.Popen[str], lock: Path, number: int, code: int, line: str
 ) -> None:
     front.send_signal(number)
     _, stderr = front.communicate()
-    assert (front.returncode, stderr) == (code, said)
+    assert (front.returncode, stderr) == (code, line)
     wait_until_free(lock)
 
 

@@ -125,10 +125,10 @@ def test_a_jdk_is_installed_in_continuous_integration_only(
 
 
 @pytest.mark.parametrize(
-    ("said", "lacks"), [("javac 17.0.9", False), ("javac 21", False), ("javac 11.0.1", True), ("", True)]
+    ("version", "lacks"), [("javac 17.0.9", False), ("javac 21", False), ("javac 11.0.1", True), ("", True)]
 )
-def test_a_compiler_has_to_be_new_enough(monkeypatch: pytest.MonkeyPatch, said: str, lacks: bool) -> None:
-    monkeypatch.setattr(machine, "output", lambda argv: said)
+def test_a_compiler_has_to_be_new_enough(monkeypatch: pytest.MonkeyPatch, version: str, lacks: bool) -> None:
+    monkeypatch.setattr(machine, "output", lambda argv: version)
     monkeypatch.setattr(needs, "maven", list)
     found = lacking(needs.require_client)
     assert (bool(found.lack), "apt-get install" in found.remedy) == (lacks, lacks)
@@ -206,14 +206,14 @@ def test_each_file_has_a_line_and_a_failure_is_told_at_once(tmp_path: Path, spre
 
 
 def test_after_a_silence_what_runs_is_named() -> None:
-    said: list[str] = []
+    lines: list[str] = []
     heard = threading.Event()
-    progress = Progress(lambda line: (said.append(line), heard.set()), silence_s=0.01)
+    progress = Progress(lambda line: (lines.append(line), heard.set()), silence_s=0.01)
     progress.pytest_runtest_logstart("tests/x.py::test_a")
     progress.pytest_xdist_node_collection_finished(["tests/x.py::test_a"])
     assert heard.wait(60)
     progress.pytest_unconfigure()
-    assert said[0].startswith("  running: tests/x.py::test_a (0 s)")
+    assert lines[0].startswith("  running: tests/x.py::test_a (0 s)")
 
 
 @pytest.mark.parametrize(("stubborn", "code"), [(False, 0), (True, -signal.SIGKILL)])

@@ -66,7 +66,7 @@ def test_no_run_begins_that_would_not_end_in_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("came", "left", "warns", "code", "said"),
+    ("came", "left", "warns", "code", "reason"),
     [
         ([Status.AS_EXPECTED], 0, False, 0, "as expected"),
         ([Status.AS_EXPECTED, Status.IMPOSSIBLE], 0, False, 0, "as expected"),
@@ -81,9 +81,9 @@ def test_no_run_begins_that_would_not_end_in_time() -> None:
         ([Status.ERROR, Status.ANOMALY, Status.UNKNOWN], 0, True, 4, "1 run anomaly"),
     ],
 )
-def test_unknown_is_never_a_pass(came: list[Status], left: int, warns: bool, code: int, said: str) -> None:
+def test_unknown_is_never_a_pass(came: list[Status], left: int, warns: bool, code: int, reason: str) -> None:
     found, why = decision(carried(came), left=left, unfinished_fails=True, unknown_warns=warns)
-    assert (found, said in why) == (code, True), why
+    assert (found, reason in why) == (code, True), why
 
 
 def test_a_night_goes_on_where_it_was_killed(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_junit_shows_a_failure_where_a_run_that_was_left_out_fails_the_campaign(
 
 
 @pytest.mark.parametrize(
-    ("taken", "said"),
+    ("taken", "lines"),
     [
         (
             [(10.0, 0.6), (30.0, 0.4), (20.0, None)],
@@ -212,16 +212,16 @@ def test_junit_shows_a_failure_where_a_run_that_was_left_out_fails_the_campaign(
     ],
 )
 def test_the_summary_says_what_the_runs_took_and_how_many_had_a_busy_machine(
-    taken: list[tuple[float | None, float | None]], said: list[str]
+    taken: list[tuple[float | None, float | None]], lines: list[str]
 ) -> None:
     outcomes = [
         outcome_of(unit, Status.AS_EXPECTED, cpu_s=cpu_s, cpu_pressure=pressure)
         for unit, (cpu_s, pressure) in zip(UNITS, taken, strict=False)
     ]
     result = Conclusion(CAMPAIGN, outcomes, [], 0, "as expected")
-    assert len(result.load) == len(said)
+    assert len(result.load) == len(lines)
     text = markdown(result)
-    assert all(one in text for one in said)
+    assert all(one in text for one in lines)
     assert all(line in page(result, NOWHERE) for line in result.load)
 
 

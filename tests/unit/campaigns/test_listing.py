@@ -211,7 +211,7 @@ def test_shards_are_all_units_and_no_unit_twice(of: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("name: mine\nruns: [{scenarios: [bp46/truncatoin]}]", "bp46/truncation"),
         ("name: mine\nruns: [{scenarios: ['bp47/*']}]", "`bp47/*` is no scenario's name"),
@@ -222,10 +222,10 @@ def test_shards_are_all_units_and_no_unit_twice(of: int) -> None:
         ("name: mine\nruns: [{scenarios: [bp46/truncation], set: {loss: []}}]", "`loss` is empty"),
     ],
 )
-def test_a_mistake_is_named_with_its_place(text: str, said: str, load: Load) -> None:
+def test_a_mistake_is_named_with_its_place(text: str, message: str, load: Load) -> None:
     with pytest.raises(PlanError) as error:
         load(text)
-    assert said in str(error.value)
+    assert message in str(error.value)
     assert "mine.yaml:" in str(error.value)
 
 
@@ -255,7 +255,7 @@ def test_a_campaign_without_runs_is_refused(load: Load) -> None:
 
 
 @pytest.mark.parametrize(
-    ("entry", "said"),
+    ("entry", "message"),
     [
         ("scenarios: [fencing/figure, bp46/cookie-stamped], modes: [journal]", "`bp46/cookie-stamped` gives"),
         ("scenarios: [fencing/figure, 'bp46/l*'], without: ['bp46/*']", "`bp46/l*` gives no run"),
@@ -263,10 +263,10 @@ def test_a_campaign_without_runs_is_refused(load: Load) -> None:
         ("scenarios: [bp46/truncation], set: {los: [power]}", "did you mean `loss`"),
     ],
 )
-def test_a_part_of_a_campaign_that_gives_no_run_is_refused(entry: str, said: str, load: Load) -> None:
+def test_a_part_of_a_campaign_that_gives_no_run_is_refused(entry: str, message: str, load: Load) -> None:
     with pytest.raises(UsageError) as error:
         units_of(load(f"name: mine\nruns: [{{scenarios: [fencing/figure]}}, {{{entry}}}]\n"), plans=NOWHERE)
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_a_campaign_that_does_not_exist_is_named_with_its_nearest() -> None:

@@ -218,8 +218,8 @@ def test_an_explicit_negative_to_fencing_is_noted_and_convicts_nobody(status):
 @pytest.mark.parametrize(("at_ns", "when"), [(20, "before"), (21, "after")])
 def test_a_delete_before_or_after_the_fence_is_told(at_ns, when):
     (finding,) = fencing(created(), deleted(invoked_ns=at_ns), fenced(2, 20), took(5, 2, 22)).findings
-    said = f"a delete of the ledger was invoked at 0.0000000{at_ns} s, {when} that answer"
-    assert finding.proof[1] == said
+    expected = f"a delete of the ledger was invoked at 0.0000000{at_ns} s, {when} that answer"
+    assert finding.proof[1] == expected
 
 
 def test_boots_that_were_not_recorded_whole_convict_nobody():

@@ -50,7 +50,7 @@ def test_enough():
 
 
 @pytest.mark.parametrize(
-    ("history", "said"),
+    ("history", "note"),
     [
         ([unsure(0), good_ending(0)], "no add was acknowledged"),
         ([acked(0), opened(0), kept(0)], "no census was taken that a bookie answered"),
@@ -58,10 +58,10 @@ def test_enough():
         ([acked(0), found(0)], "no ledger was opened and read at the end"),
     ],
 )
-def test_too_little(history, said):
+def test_too_little(history, note):
     judgement = evidence(*history, created())
     assert judgement.verdict is Verdict.UNKNOWN
-    assert said in judgement.notes
+    assert note in judgement.notes
 
 
 @pytest.mark.parametrize(("answered_ns", "verdict"), [(9, Verdict.UNKNOWN), (10, Verdict.VALID)])
@@ -71,12 +71,12 @@ def test_a_census_between_the_steps_is_none_of_the_end(answered_ns, verdict):
     end = opened(0, invoked_ns=10, completed_ns=11), kept(0, invoked_ns=12, completed_ns=13)
     judgement = evidence(acked(0), created(), early, *end, late)
     assert judgement.verdict is verdict
-    said = "no bookie answered a census after the first ledger was opened at the end"
-    assert (said in judgement.notes) is (verdict is Verdict.UNKNOWN)
+    note = "no bookie answered a census after the first ledger was opened at the end"
+    assert (note in judgement.notes) is (verdict is Verdict.UNKNOWN)
 
 
 @pytest.mark.parametrize(
-    ("run", "said"),
+    ("run", "reason"),
     [
         ({"complete": False}, "not closed in order"),
         ({"left_out": "waited 90 s for condition 'quiet'"}, "left out: waited 90 s"),
@@ -87,10 +87,10 @@ def test_a_census_between_the_steps_is_none_of_the_end(answered_ns, verdict):
         ({"faults": (fault(kind="unplanned", target="observer"),)}, "the observer died"),
     ],
 )
-def test_evidence_that_cannot_be_trusted(run, said):
+def test_evidence_that_cannot_be_trusted(run, reason):
     judgement = evidence(acked(0), good_ending(0), **run)
     assert judgement.verdict is Verdict.UNKNOWN
-    assert any(said in note for note in judgement.notes)
+    assert any(reason in note for note in judgement.notes)
 
 
 def test_a_fault_that_was_only_planned_did_nothing():
@@ -165,7 +165,7 @@ def link_fault(kind, **met):
 
 
 @pytest.mark.parametrize(
-    ("one", "said"),
+    ("one", "names"),
     [
         (link_fault("hold", acted=0), ["fault 3 (hold writer-b1) held no message"]),
         (link_fault("hold", acted=1), []),
@@ -177,10 +177,10 @@ def link_fault(kind, **met):
         (link_fault("cut"), []),
     ],
 )
-def test_a_fault_of_a_link_that_is_not_seen_to_have_met_anything_is_named(one, said):
+def test_a_fault_of_a_link_that_is_not_seen_to_have_met_anything_is_named(one, names):
     judgement = evidence(acked(0), good_ending(0), faults=(one, fault(4, kind="kill")))
-    assert judgement.verdict is Verdict.VALID and judgement.seen["idle_faults"] == len(said)
-    assert [re.split("[,:]", note)[0] for note in judgement.notes] == said
+    assert judgement.verdict is Verdict.VALID and judgement.seen["idle_faults"] == len(names)
+    assert [re.split("[,:]", note)[0] for note in judgement.notes] == names
 
 
 def test_a_cut_that_closed_no_connection_is_a_note_and_does_not_count():

@@ -57,17 +57,17 @@ def test_the_judgement_comes_as_json(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--model", "serializable"], "--model goes with --history"),
         (["--history", "HERE", "latest"], "leave out latest"),
     ],
 )
-def test_options_that_contradict_are_refused(tmp_path: Path, arguments: list[str], said: str) -> None:
+def test_options_that_contradict_are_refused(tmp_path: Path, arguments: list[str], message: str) -> None:
     path = history(tmp_path, *FRESH)
     done = CliRunner().invoke(command, [path if one == "HERE" else one for one in arguments])
     assert done.exit_code == 2
-    assert said in done.output
+    assert message in done.output
 
 
 @pytest.mark.parametrize("name", ["h.edn", "h.json"])

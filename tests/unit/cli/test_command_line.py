@@ -57,7 +57,7 @@ def test_a_folder_that_cannot_be_written_is_named_with_the_next_step() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ("chek", "no command 'chek'"),
         ("chek", "'check'?"),
@@ -77,11 +77,11 @@ def test_a_folder_that_cannot_be_written_is_named_with_the_next_step() -> None:
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_the_value_before_anything_is_written(
-    words: str, said: str, tmp_path: Path
+    words: str, message: str, tmp_path: Path
 ) -> None:
     elsewhere = ("--results", str(tmp_path)) if words.startswith("run") else ()
     done = fencepost(*words.split(), *elsewhere)
-    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+    assert (done.returncode, message in done.stderr) == (2, True), done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

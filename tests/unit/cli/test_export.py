@@ -95,14 +95,14 @@ def test_a_bundle_is_a_run_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ((), "say what to write: --edn, --json or --trace"),
         (("--edn",), "the run has the modes journal, protected"),
         (("--edn", "--mode", "nosync"), "the run has no mode 'nosync', only journal, protected"),
     ],
 )
-def test_what_cannot_be_meant_is_told(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_meant_is_told(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
     run = run_folder(tmp_path, LITERALS["log/G1a"].history, "journal", "protected")
     done = export(run, *arguments)
-    assert said in str(done.exception)
+    assert message in str(done.exception)

@@ -206,11 +206,11 @@ def test_frames_that_the_log_cannot_show_are_named_once() -> None:
     held = {WireFile(1, Path("frames-000001.wire")): WireCounts(1, 9, {(1, 0): 5, (1, 1): 4})}
     log: dict[str, Any] = {"records": 9, "links": {"writer-b1": 1}}
     links = {"writer-b1": {"requests": 7, "answers": 4}}
-    for lost, said in (
+    for lost, message in (
         ({"lost": 2}, "the proxy could not record 2 frames"),
         ({"unlogged": 2}, "2 frames passed before the log was opened"),
     ):
-        assert damage_to_log(held, {"wire": {"log": log | lost, "links": links}}) == [f"frames: {said}"]
+        assert damage_to_log(held, {"wire": {"log": log | lost, "links": links}}) == [f"frames: {message}"]
     hidden = {"writer-b1": {"requests": 5, "answers": 4, "oversize": 1, "unparsed": 2}}
     assert damage_to_log(held, {"wire": {"log": log, "links": hidden}}) == [
         "frames: link writer-b1: 1 frames were above the limit, so they were passed on and not recorded",

@@ -104,8 +104,8 @@ def test_an_entry_log_that_was_deleted_is_named_in_the_words_of_each_release(tmp
 
 def test_a_key_that_is_refused_is_told_once_for_each_ledger(tmp_path: Path) -> None:
     line = "0 1795423368722 WARN  [BookieHighPriorityThread-OrderedExecutor-0-0] LedgerMetadataIndex - "
-    said = line + "Ledger masterKey in db can only be set once {{ledgerId={}}}\n"
-    *refused, _ = log_events_of("".join(map(said.format, (0, 0, 3, 0))), tmp_path)
+    template = line + "Ledger masterKey in db can only be set once {{ledgerId={}}}\n"
+    *refused, _ = log_events_of("".join(map(template.format, (0, 0, 3, 0))), tmp_path)
     assert [(one.event, one.detail) for one in refused] == [
         ("key_refused", {"ledgerId": 0}),
         ("key_refused", {"ledgerId": 3}),

@@ -43,7 +43,7 @@ KILL, START = {"kill": {"target": "b1"}}, {"start": {"target": "b1"}}
 
 
 @pytest.mark.parametrize(
-    ("plan", "faults", "said"),
+    ("plan", "faults", "messages"),
     [
         ({"steps": [KILL, START]}, [fault()], []),
         ({"steps": [START]}, [], []),
@@ -56,10 +56,10 @@ KILL, START = {"kill": {"target": "b1"}}, {"start": {"target": "b1"}}
         ({}, [], []),
     ],
 )
-def test_every_fault_step_has_its_fault(plan: Row, faults: list[Row], said: list[str]) -> None:
+def test_every_fault_step_has_its_fault(plan: Row, faults: list[Row], messages: list[str]) -> None:
     found = list(faults_missing(plan, faults))
-    assert len(found) == len(said)
-    assert all(text in one for one, text in zip(found, said, strict=True))
+    assert len(found) == len(messages)
+    assert all(text in one for one, text in zip(found, messages, strict=True))
 
 
 def test_every_step_is_recorded() -> None:
@@ -125,9 +125,9 @@ def test_every_unclean_end_has_its_reason(
     end: Row, faults: list[Row], steps: list[Row], explained: bool
 ) -> None:
     begun = event(end["server"], 16, name="started")
-    said = list(ends_unexplained([begun, event("observer", 30, **IN_ORDER), end], faults, steps))
-    assert bool(said) is not explained
-    assert all(one.startswith("faults: b1 boot 1 ended with ") for one in said)
+    damage = list(ends_unexplained([begun, event("observer", 30, **IN_ORDER), end], faults, steps))
+    assert bool(damage) is not explained
+    assert all(one.startswith("faults: b1 boot 1 ended with ") for one in damage)
 
 
 def file(boot: int, segment: int = 1, client: str = "writer") -> SegmentFile:
@@ -159,8 +159,8 @@ def test_a_client_that_ended_in_order_left_no_torn_half() -> None:
 def test_each_boot_of_a_client_that_answered_has_a_history() -> None:
     """Without it the entries that a killed client had been promised would just not be there."""
     rows = [event(name, name="answering", boot=boot) for name in ("writer", "zk1") for boot in (1, 2)]
-    said = list(histories_missing([file(1)], rows, {"writer": 1, "observer": 9}))
-    assert said == ["operations: no history of writer, boot 2"]
+    damage = list(histories_missing([file(1)], rows, {"writer": 1, "observer": 9}))
+    assert damage == ["operations: no history of writer, boot 2"]
     assert list(histories_missing([file(1), file(2)], rows, {"writer": 1})) == []
 
 
@@ -193,23 +193,23 @@ def test_each_boot_of_a_bookie_has_its_settings_where_one_has() -> None:
 
 
 def test_a_report_without_a_number_of_slots_is_damage() -> None:
-    said = histories_cut({file(1): Slots(7, 0, 7)}, [event("writer", name="recorded", slot=7)])
-    assert list(said) == ["operations: writer boot 1 reported None slots at its end, its files hold 7"]
+    damage = histories_cut({file(1): Slots(7, 0, 7)}, [event("writer", name="recorded", slot=7)])
+    assert list(damage) == ["operations: writer boot 1 reported None slots at its end, its files hold 7"]
 
 
 @pytest.mark.parametrize(("reported", "cut"), [({}, False), ({"ended": 11}, False), ({"ended": 12}, True)])
 def test_a_client_stored_no_fewer_outcomes_than_it_reported(reported: Row, cut: bool) -> None:
     """A client may end with adds in flight; only its own number shows which outcomes there were."""
     found = {file(1): Slots(8, 0, 6), file(1, 2): Slots(5, 0, 5)}
-    said = list(histories_cut(found, [event("writer", name="recorded", slots=13, **reported)]))
-    assert said == ["operations: writer boot 1 reported 12 outcomes at its end, its files hold 11"] * cut
+    damage = list(histories_cut(found, [event("writer", name="recorded", slots=13, **reported)]))
+    assert damage == ["operations: writer boot 1 reported 12 outcomes at its end, its files hold 11"] * cut
 
 
 def test_each_boot_of_a_bookie_and_of_autorecovery_has_a_log() -> None:
     names = ("b1", "ar1", "zk1", "writer")
     rows = [event(name, name="started", boot=boot) for name in names for boot in (1, 2)]
-    said = logs_missing([*rows, event("b2")], {"b1": 1, "b2": 2}, {("b1", 2), ("ar1", 1)})
-    assert list(said) == [
+    damage = logs_missing([*rows, event("b2")], {"b1": 1, "b2": 2}, {("b1", 2), ("ar1", 1)})
+    assert list(damage) == [
         "servers: the log of b1 boot 1 is missing",
         "servers: the log of ar1 boot 2 is missing",
     ]
@@ -241,10 +241,10 @@ def spoils(kind: str, *, healed_ns: int = NEVER, target: str = "b1") -> Row:
 def test_a_bookie_that_died_and_was_started_again_has_a_copy_of_its_disk(
     rows: list[Row], faults: list[Row], copied: dict[tuple[str, int], list[str]], missing: bool
 ) -> None:
-    said = list(copies_missing(rows, faults, {"b1": 1, "b2": 2}, copied))
-    assert said == ["holdings: the copy of the disk of b1 boot 1 is missing"] * missing
+    damage = list(copies_missing(rows, faults, {"b1": 1, "b2": 2}, copied))
+    assert damage == ["holdings: the copy of the disk of b1 boot 1 is missing"] * missing
 
 
 def test_a_copy_of_a_disk_has_the_files_that_it_lists() -> None:
-    said = copies_missing([], [], {"b1": 1}, {("b1", 1): ["ledgers/lastMark"], ("b1", 2): []})
-    assert list(said) == ["holdings: b1-1: ledgers/lastMark is missing"]
+    damage = copies_missing([], [], {"b1": 1}, {("b1", 1): ["ledgers/lastMark"], ("b1", 2): []})
+    assert list(damage) == ["holdings: b1-1: ledgers/lastMark is missing"]

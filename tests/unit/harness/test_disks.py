@@ -38,7 +38,7 @@ def test_the_list_of_faults_says_what_this_machine_lacks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cluster", "step", "said"),
+    ("cluster", "step", "message"),
     [
         ("{bookies: 3}", "power_loss: {targets: [b1]}", "no dedicated disks; write `disks: {}` under"),
         ("{disks: {}}", "fill: {target: b1, disk: journal}", "unknown disk `journal`; allowed: all, data"),
@@ -50,11 +50,11 @@ def test_the_list_of_faults_says_what_this_machine_lacks() -> None:
     ],
 )
 def test_a_fault_of_a_disk_that_nobody_has_is_a_mistake_of_the_plan(
-    tmp_path: Path, cluster: str, step: str, said: str
+    tmp_path: Path, cluster: str, step: str, message: str
 ) -> None:
     with pytest.raises(PlanError) as wrong:
         plan_of(tmp_path, step, cluster=cluster)
-    assert said in str(wrong.value)
+    assert message in str(wrong.value)
 
 
 CHAOS = """chaos:

@@ -210,7 +210,7 @@ def test_a_candidate_has_cast_a_vote(stage: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ended", "said", "outcome"),
+    ("ended", "output", "outcome"),
     [
         (Exit("admin", 1, 0, None, 1), "done", Outcome.OK),
         (Exit("admin", 1, 255, None, 1), "0 1 ERROR no", Outcome.FAIL),
@@ -220,10 +220,10 @@ def test_a_candidate_has_cast_a_vote(stage: Any) -> None:
     ],
 )
 def test_a_command_is_judged_by_its_end_and_its_words(
-    stage: Any, cluster: Operated, ended: Exit | None, said: str, outcome: Outcome
+    stage: Any, cluster: Operated, ended: Exit | None, output: str, outcome: Outcome
 ) -> None:
     cluster.bookies["b1"].state = DOWN
-    cluster.ends_with, cluster.says = ended, said
+    cluster.ends_with, cluster.says = ended, output
     done = admin(stage, Admin(command="rebuild_index", target="b1"))
     assert done.outcome is outcome, done.text
     assert done.facts["output"] == "servers/admin/boot-1.log"

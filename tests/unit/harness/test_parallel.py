@@ -191,12 +191,12 @@ def test_a_single_mode_runs_in_this_process(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize(
-    ("option", "said"),
+    ("option", "reason"),
     [("--parallel=2", "--parallel"), ("--quiet", "--quiet and --json"), ("--json", "--quiet and --json")],
 )
-def test_a_pause_needs_the_terminal_for_one_run_and_its_words(option: str, said: str) -> None:
+def test_a_pause_needs_the_terminal_for_one_run_and_its_words(option: str, reason: str) -> None:
     done = CliRunner().invoke(fencepost, ["run", SCENARIO, "--pause-on", "end", option])
-    assert (done.exit_code, f"leave out {said}" in done.output) == (ExitCode.USAGE, True)
+    assert (done.exit_code, f"leave out {reason}" in done.output) == (ExitCode.USAGE, True)
 
 
 def came_out(verdict: Verdict, *, met: bool, reason: str = "because", **more: bool) -> ModeResult:

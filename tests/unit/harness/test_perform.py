@@ -56,7 +56,7 @@ REFUSED = {"ok": False, "outcome": "unknown", "error": "ReadException", "code": 
 
 
 @pytest.mark.parametrize(
-    ("lac", "outcome", "said"),
+    ("lac", "outcome", "message"),
     [
         ({"ok": True, "lac": 4}, Outcome.OK, "reads 5 entries"),
         ({"ok": True, "lac": -1}, Outcome.OK, "finds nothing to read in main (LAC -1)"),
@@ -64,7 +64,7 @@ REFUSED = {"ok": False, "outcome": "unknown", "error": "ReadException", "code": 
     ],
 )
 def test_a_read_up_to_a_lac_that_nobody_told_is_not_ok(
-    lac: dict[str, Any], outcome: Outcome, said: str
+    lac: dict[str, Any], outcome: Outcome, message: str
 ) -> None:
     replies = {"lac": lac, "read": {"ok": True, "entries": 5}}
     asked: Any = SimpleNamespace(name="reader", submit=lambda do, **_: replies[do])
@@ -74,7 +74,7 @@ def test_a_read_up_to_a_lac_that_nobody_told_is_not_ok(
     )
     done = read(stage, Read(client="reader", ledger="main"))
     assert done.outcome is outcome
-    assert said in done.text
+    assert message in done.text
 
 
 def test_a_read_asks_for_as_many_entries_at_once_as_the_plan_says() -> None:

@@ -32,19 +32,19 @@ def _untouched(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said"),
+    ("wanted", "message"),
     [
         ({"settings": (("for_s", "2000"),)}, "the plan soak/kill9 needs run_s 2000, its limit is 900"),
         ({"seed": -1}, "the seed -1 is outside"),
     ],
 )
-def test_what_the_plan_cannot_be_is_refused_at_once(wanted: dict[str, Any], said: str) -> None:
-    with pytest.raises(PlanError, match=said):
+def test_what_the_plan_cannot_be_is_refused_at_once(wanted: dict[str, Any], message: str) -> None:
+    with pytest.raises(PlanError, match=message):
         prepare(RunRequest(scenario=SOAK, **wanted))
 
 
 @pytest.mark.parametrize(
-    ("stated", "said"),
+    ("stated", "message"),
     [
         ("breaks: {property: durability, kind: losst}", "kind of durability `losst`; did you mean `lost`"),
         (
@@ -54,12 +54,12 @@ def test_what_the_plan_cannot_be_is_refused_at_once(wanted: dict[str, Any], said
     ],
 )
 def test_an_expected_name_that_no_checker_has_is_refused_with_the_nearest(
-    stated: str, said: str, tmp_path: Path
+    stated: str, message: str, tmp_path: Path
 ) -> None:
     plan_of(tmp_path)
     file = tmp_path / "plan.yaml"
     file.write_text(file.read_text().replace("breaks: {property: durability}", stated))
-    with pytest.raises(UsageError, match=f"unknown {said}") as refused:
+    with pytest.raises(UsageError, match=f"unknown {message}") as refused:
         prepare(RunRequest(scenario=str(file)))
     assert refused.value.remedy == "correct `expect` of try/it"
 

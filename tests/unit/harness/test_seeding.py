@@ -137,19 +137,19 @@ def test_explain_begins_with_what_was_changed(spec: RunSpec, monkeypatch: pytest
     monkeypatch.setattr(reading, "opened", lambda *_, **__: nullcontext(SimpleNamespace(modes=[spec.folder])))
     monkeypatch.setattr(story, "in_planned_order", list)
     monkeypatch.setattr(story, "_explain_mode", lambda *_: iter(["main (ledger 1)"]))
-    said = CliRunner().invoke(explain, ["run", "1"])
-    first, second = said.output.splitlines()
+    done = CliRunner().invoke(explain, ["run", "1"])
+    first, second = done.output.splitlines()
     assert first.startswith(f"MODIFIED BookKeeper, not a release: seeded defect {DEFECT} was not installed")
     assert second == "main (ledger 1)"
 
 
 def test_a_replay_begins_with_what_its_run_changed(spec: RunSpec) -> None:
-    said: list[str] = []
+    lines: list[str] = []
     again = Again(spec.folder, figure(DEFECT), 1, "protected", "4.18.0", frozenset(), measured=True)
-    status: Any = SimpleNamespace(line=lambda text, **_: said.append(text))
+    status: Any = SimpleNamespace(line=lambda text, **_: lines.append(text))
     replay._introduce(again, 1, status)
-    assert said[0] == f"MODIFIED BookKeeper, not a release: seeded defect {DEFECT}"
-    assert replay._json(again, [])["modified"] == said[:1]
+    assert lines[0] == f"MODIFIED BookKeeper, not a release: seeded defect {DEFECT}"
+    assert replay._json(again, [])["modified"] == lines[:1]
     assert replay._json(replace(again, plan=figure()), [])["modified"] == []
 
 

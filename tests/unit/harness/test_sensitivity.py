@@ -126,13 +126,13 @@ def test_the_table_and_the_page_name_what_was_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--defect", "fence-ignord"], "did you mean `fence-ignored`"),
         (["--scenario", "fencing/figur"], "did you mean `fencing/figure`"),
     ],
 )
-def test_a_wrong_name_is_an_error_that_tells_the_right_one(arguments: list[str], said: str) -> None:
+def test_a_wrong_name_is_an_error_that_tells_the_right_one(arguments: list[str], message: str) -> None:
     ended = CliRunner().invoke(command, arguments)
     assert ended.exit_code == 2
-    assert said in ended.output
+    assert message in ended.output

@@ -52,11 +52,11 @@ def test_a_text_that_ends_early_is_unfinished(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said", "at"),
+    ("text", "message", "at"),
     [("  ]", "']' closes nothing", 2), ("{1}", "has 1 forms", 0), ("{[1] 2}", "key is a collection", 0)],
 )
-def test_what_is_no_edn_is_told(text: str, said: str, at: int) -> None:
-    with pytest.raises(EdnError, match=said.replace("]", r"\]")) as caught:
+def test_what_is_no_edn_is_told(text: str, message: str, at: int) -> None:
+    with pytest.raises(EdnError, match=message.replace("]", r"\]")) as caught:
         read(text, 0)
     assert caught.value.at == at
     assert not isinstance(caught.value, UnfinishedError)

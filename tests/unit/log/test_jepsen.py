@@ -159,7 +159,7 @@ def seen_by_judging(given: Transactions) -> list[object]:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("{:type :ok, :process 0, :value [[:r 1 [1]]]}", "process 0 completes an operation that it had not"),
         (
@@ -188,25 +188,25 @@ def seen_by_judging(given: Transactions) -> list[object]:
         ),
     ],
 )
-def test_what_is_wrong_is_told_by_line(tmp_path: Path, line: str, said: str) -> None:
+def test_what_is_wrong_is_told_by_line(tmp_path: Path, line: str, message: str) -> None:
     path = written(tmp_path, PLAIN + line + "\n")
     with pytest.raises(EvidenceError) as caught:
         read_jepsen(path)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     last = 5 + line.count("\n")
     assert f"history.edn, line {last}: " in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ('{"type": "invoke", "process": ', "ends within an operation"),
         ('{"type": "invoke", "process": 1', "ends within an operation"),
         ("7", "an operation is a map, this is 7"),
     ],
 )
-def test_what_is_wrong_in_json_is_told_by_line(tmp_path: Path, line: str, said: str) -> None:
-    with pytest.raises(EvidenceError, match=f"line 5: {said}"):
+def test_what_is_wrong_in_json_is_told_by_line(tmp_path: Path, line: str, message: str) -> None:
+    with pytest.raises(EvidenceError, match=f"line 5: {message}"):
         read_jepsen(written(tmp_path, f"{JSON_LINES}{line}\n", "history.json"))
 
 

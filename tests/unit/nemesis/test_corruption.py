@@ -125,11 +125,11 @@ def test_what_is_as_it_was_was_not_corrupted(disk: Path, cluster: Any, active: A
 
 def test_what_changes_again_or_is_started_before_it_is_confirmed_refutes_it(disk: Path, cluster: Any) -> None:
     state = vars(cluster.process("b1"))
-    for change, said in (
+    for change, message in (
         (lambda: (disk / "journal/current/1.txn").write_bytes(b"o"), "journal/current/1.txn changed again"),
         (lambda: state.update(state=ProcessState.RUNNING), "was started meanwhile"),
     ):
-        with pytest.raises(FaultError, match=said):
+        with pytest.raises(FaultError, match=message):
             inject(changing(cluster, change), "corrupt", target="b1", what="journal", how="flip")
 
 

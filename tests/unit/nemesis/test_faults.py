@@ -91,7 +91,7 @@ def test_a_pause_that_did_not_stop_it_is_not_confirmed(cluster: Any, active: Act
 
 
 @pytest.mark.parametrize(
-    ("name", "state", "boot", "said"),
+    ("name", "state", "boot", "message"),
     [
         ("kill", ProcessState.RUNNING, 1, "but it is running in boot 1"),
         ("kill", ProcessState.DOWN, 2, "but it is down in boot 2"),
@@ -100,10 +100,10 @@ def test_a_pause_that_did_not_stop_it_is_not_confirmed(cluster: Any, active: Act
     ],
 )
 def test_another_state_or_boot_at_the_confirmation_refutes_the_fault(
-    cluster: Any, name: str, state: ProcessState, boot: int, said: str
+    cluster: Any, name: str, state: ProcessState, boot: int, message: str
 ) -> None:
     active = changing(cluster, lambda: vars(cluster.process("b1")).update(state=state, boot=boot))
-    with pytest.raises(FaultError, match=said):
+    with pytest.raises(FaultError, match=message):
         inject(active, name, target="b1")
 
 

@@ -137,7 +137,7 @@ def test_nothing_is_asked_of_what_is_not_in_force(active: Active) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "params", "said"),
+    ("name", "params", "message"),
     [
         ("drop", {"to": "zk1"}, "unknown bookie"),
         ("drop", {"kinds": ["ad"]}, "did you mean `add`"),
@@ -165,8 +165,8 @@ def test_nothing_is_asked_of_what_is_not_in_force(active: Active) -> None:
         ("hold", {"from": "b1"}, "`b1` has no link to itself"),
     ],
 )
-def test_parameters_that_mean_nothing_are_refused(name: str, params: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValidationError, match=said):
+def test_parameters_that_mean_nothing_are_refused(name: str, params: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
         FAULTS[name].model_validate_json(json.dumps({**TO_B1, **params}), strict=True)
 
 

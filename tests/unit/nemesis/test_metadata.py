@@ -138,11 +138,11 @@ def test_a_session_that_does_not_end_is_no_expiry(cluster: Any, active: Active, 
 
 
 def test_a_session_that_is_back_before_it_is_confirmed_refutes_it(sessions: Sessions, cluster: Any) -> None:
-    for change, said in (
+    for change, message in (
         (lambda: cluster.links.heal("b1", "zk1"), "b1-zk1 is not cut"),
         (lambda: sessions._names.add("b1"), "b1 is registered again although its link is cut"),
     ):
-        with pytest.raises(FaultError, match=said):
+        with pytest.raises(FaultError, match=message):
             inject(changing(cluster, change), "expire", target="b1")
 
 

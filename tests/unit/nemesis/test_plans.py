@@ -28,7 +28,7 @@ def test_a_named_fault_is_awaited_and_released(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("steps", "said"),
+    ("steps", "message"),
     [
         (["release: {fault: late}"], "unknown name of a fault `late`"),
         (
@@ -54,10 +54,10 @@ def test_a_named_fault_is_awaited_and_released(tmp_path: Path) -> None:
         (["drop: {from: writer, to: b1, way: both}"], "`way` cannot be `both`"),
     ],
 )
-def test_mistakes_are_told_with_what_is_allowed(tmp_path: Path, steps: list[str], said: str) -> None:
+def test_mistakes_are_told_with_what_is_allowed(tmp_path: Path, steps: list[str], message: str) -> None:
     with pytest.raises(PlanError) as caught:
         plan_of(tmp_path, *steps)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 CHAOS = (

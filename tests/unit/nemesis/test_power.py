@@ -151,14 +151,14 @@ def test_after_an_injection_that_broke_off_nobody_runs_upon_a_disk_without_power
 
 
 @pytest.mark.parametrize(
-    ("params", "said"),
+    ("params", "message"),
     [
         ({"targets": ["b3"]}, "b3 has no dedicated disk"),
         ({"targets": ["b1"], "disk": "journal"}, "b1 has no disk 'journal'; it has data"),
     ],
 )
-def test_it_is_refused_without_the_disk(active: Active, params: dict[str, Any], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_it_is_refused_without_the_disk(active: Active, params: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         inject(active, "power_loss", **params)
 
 

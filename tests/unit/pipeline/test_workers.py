@@ -65,32 +65,32 @@ def test_workers_like_this_process_are_accepted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("results", "said"),
+    ("results", "message"),
     [
         (("3.9.1", {}), "runs Python 3.9.1, the driver"),
         ((sys.version.split()[0], {"numpy": "1.0"}), "has numpy 1.0, the driver numpy"),
         ((sys.version.split()[0], {"pyarrow": ""}), "has no pyarrow, the driver pyarrow"),
     ],
 )
-def test_a_worker_that_differs_is_named(results: tuple[str, dict[str, str]], said: str) -> None:
+def test_a_worker_that_differs_is_named(results: tuple[str, dict[str, str]], message: str) -> None:
     python, packages = results
     other = worker.about(PACKAGES)._replace(host="w2", python=python)
     other = other._replace(packages={**other.packages, **packages})
-    with pytest.raises(JudgementError, match=f"^worker w2 .*{said}") as raised:
+    with pytest.raises(JudgementError, match=f"^worker w2 .*{message}") as raised:
         check_workers(Context(worker.about(PACKAGES), other), MASTER)
     assert raised.value.remedy
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "message"),
     [
         ("[PYTHON_VERSION_MISMATCH] Python in worker has different version", "of another version"),
         ('Cannot run program "python9": error=2', "no such Python"),
         ("Caused by: java.lang.IllegalStateException: odd", "odd"),
     ],
 )
-def test_workers_that_run_nothing_are_named(error: str, said: str) -> None:
-    with pytest.raises(JudgementError, match=said):
+def test_workers_that_run_nothing_are_named(error: str, message: str) -> None:
+    with pytest.raises(JudgementError, match=message):
         check_workers(Context(RuntimeError(error)), MASTER)
 
 

@@ -198,19 +198,19 @@ def test_a_second_chaos_draws_from_its_own_stream(load_steps: Callable[..., Plan
 
 
 @pytest.mark.parametrize(
-    ("limits", "said"),
+    ("limits", "message"),
     [
         ("faults: 3", "needs faults .*, its limit is 3"),
         ("run_s: 59", "needs run_s 60, its limit is 59"),
         ("entries: 10", "needs entries 11, its limit is 10"),
     ],
 )
-def test_limits_are_checked(load_text: Callable[..., Plan], limits: str, said: str) -> None:
+def test_limits_are_checked(load_text: Callable[..., Plan], limits: str, message: str) -> None:
     steps = KILLS + (
         "- create: {client: writer, ledger: main}\n- append: {client: writer, ledger: main, entries: 11}\n"
     )
     plan = load_text(f"limits: {{{limits}}}\n{HEAD}{steps}")
-    with pytest.raises(PlanError, match=said):
+    with pytest.raises(PlanError, match=message):
         resolve(plan, 5, "protected")
 
 

@@ -84,7 +84,7 @@ def test_a_control_that_runs_is_read_and_comes_back(controlled: Try, control: st
 
 
 @pytest.mark.parametrize(
-    ("control", "said"),
+    ("control", "message"),
     [
         ("{mode: unprotected}", "plan.yaml:6:17: the control never runs: `unprotected` is not"),
         ("{mode: protected, property: order}", "nothing under `protected` states that it breaks `order`"),
@@ -117,10 +117,10 @@ def test_a_control_that_runs_is_read_and_comes_back(controlled: Try, control: st
         ("[]", "at least one"),
     ],
 )
-def test_a_control_that_cannot_run_is_refused(controlled: Try, control: str, said: str) -> None:
+def test_a_control_that_cannot_run_is_refused(controlled: Try, control: str, message: str) -> None:
     with pytest.raises(PlanError) as error:
         controlled(control)
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_a_recorded_plan_is_read_whatever_its_control_was(controlled: Try) -> None:

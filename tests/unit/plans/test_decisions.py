@@ -174,7 +174,7 @@ def test_a_plan_may_state_decisions_beside_holds(load_text: Callable[..., Plan])
 
 
 @pytest.mark.parametrize(
-    ("stated", "said"),
+    ("stated", "message"),
     [
         ("ledger: mian, outcome: ok", "unknown ledger `mian`; did you mean `main`?"),
         ("ledger: main, outcome: ok, step: close", "there is no `close` on `main` that could decide"),
@@ -190,10 +190,10 @@ def test_a_plan_may_state_decisions_beside_holds(load_text: Callable[..., Plan])
     ],
 )
 def test_a_decision_that_cannot_be_is_refused(
-    complaint: Callable[[str], str], stated: str, said: str
+    complaint: Callable[[str], str], stated: str, message: str
 ) -> None:
     text = HEAD.replace("[holds]", f"[{{decides: {{{stated}, document: d}}}}]") + STEPS
-    assert said in complaint(text)
+    assert message in complaint(text)
 
 
 TOOK = "full_replication_ms of replicas is"
@@ -213,7 +213,7 @@ def measured(entry: Measures, value: int | None, *, whole: bool = True) -> Compa
 
 
 @pytest.mark.parametrize(
-    ("bounds", "value", "met", "contradicted", "said"),
+    ("bounds", "value", "met", "contradicted", "reason"),
     [
         ({"at_most": 9000}, 9000, True, False, f"as expected: {TOOK} 9,000, the plan expects at most 9,000"),
         ({"at_most": 9000}, 9001, False, True, f"{TOOK} 9,001, the plan expects at most 9,000 (in time)"),
@@ -230,12 +230,12 @@ def measured(entry: Measures, value: int | None, *, whole: bool = True) -> Compa
     ],
 )
 def test_a_figure_lies_within_its_bounds(
-    bounds: dict[str, int], value: int | None, met: bool, contradicted: bool, said: str
+    bounds: dict[str, int], value: int | None, met: bool, contradicted: bool, reason: str
 ) -> None:
     comparison = measured(measures(**bounds), value)
     assert (comparison.met, comparison.contradicted) == (met, contradicted)
     assert comparison.as_stated == int(met)
-    assert said in comparison.reasons[0 if not met else -1]
+    assert reason in comparison.reasons[0 if not met else -1]
 
 
 def test_in_evidence_that_is_not_whole_a_figure_contradicts_nothing() -> None:

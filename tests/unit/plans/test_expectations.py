@@ -34,7 +34,7 @@ def defect(rate: str, versions: str = "") -> Defect:
 
 
 @pytest.mark.parametrize(
-    ("stated", "found", "verdict", "met", "said"),
+    ("stated", "found", "verdict", "met", "reason"),
     [
         ([HOLDS], [], "valid", True, "as expected: holds"),
         ([], [], "valid", True, "as expected: holds"),
@@ -63,11 +63,11 @@ def defect(rate: str, versions: str = "") -> Defect:
     ],
 )
 def test_the_table(
-    stated: Sequence[Expectation], found: Sequence[Found], verdict: str, met: bool, said: str
+    stated: Sequence[Expectation], found: Sequence[Found], verdict: str, met: bool, reason: str
 ) -> None:
     comparison = compared(stated, found, verdict, "protected")
     assert comparison.met is met
-    assert said in "\n".join(comparison.reasons)
+    assert reason in "\n".join(comparison.reasons)
 
 
 @pytest.mark.parametrize(("verdict", "unexpected"), [("unknown", False), ("anomaly", True)])
@@ -123,7 +123,7 @@ CONTROL = Found("durability", "lost", "control")
 
 
 @pytest.mark.parametrize(
-    ("undecided", "entry", "said"),
+    ("undecided", "entry", "reason"),
     [
         (("durability", "main"), breaks(ledger="control"), "durability is unknown on main, which meets"),
         (("closing", "main"), breaks(ledger="control"), "closing is unknown on main"),
@@ -135,11 +135,11 @@ CONTROL = Found("durability", "lost", "control")
     ],
 )
 def test_what_is_unknown_meets_nothing_beside_an_expected_anomaly(
-    undecided: tuple[str, str], entry: Breaks, said: str
+    undecided: tuple[str, str], entry: Breaks, reason: str
 ) -> None:
     comparison = compared([entry], [CONTROL], undecided=[undecided])
-    assert comparison.met is not bool(said)
-    assert said in comparison.reasons[0]
+    assert comparison.met is not bool(reason)
+    assert reason in comparison.reasons[0]
     assert not comparison.unexpected
 
 
@@ -246,8 +246,8 @@ def test_what_does_not_count_in_the_verdict_does_not_count_beside_what_is_stated
     counting: set[str] | None, met: bool
 ) -> None:
     found = [LOST, Found("availability", "stuck", "main")]
-    said = compared([breaks()], found, counting=counting)
-    assert (said.met, said.unexpected) == (met, not met)
+    comparison = compared([breaks()], found, counting=counting)
+    assert (comparison.met, comparison.unexpected) == (met, not met)
 
 
 ROUNDS = 4
@@ -302,16 +302,16 @@ def test_a_defect_that_shows_sometimes_is_counted() -> None:
 
 
 def test_what_nothing_states_is_told_once_with_its_rounds() -> None:
-    said = compared_rounds([ALWAYS], lost(1, 2, 3, 4) + lost(2, 4, ledger="other"))
-    assert (said.unexpected, said.as_stated) == (True, 2)
-    assert said.reasons == (
+    comparison = compared_rounds([ALWAYS], lost(1, 2, 3, 4) + lost(2, 4, ledger="other"))
+    assert (comparison.unexpected, comparison.as_stated) == (True, 2)
+    assert comparison.reasons == (
         "an anomaly that was not expected: durability (lost) on other in 2 of 4 rounds (2, 4)",
     )
 
 
 def test_an_anomaly_without_a_ledger_speaks_of_every_round() -> None:
-    said = compared_rounds([Holds()], [Found("servers", "no_events")])
-    assert (said.met, said.as_stated) == (False, 0)
+    comparison = compared_rounds([Holds()], [Found("servers", "no_events")])
+    assert (comparison.met, comparison.as_stated) == (False, 0)
 
 
 def test_an_anomaly_without_a_ledger_shows_a_defect_in_one_round_only() -> None:

@@ -16,7 +16,7 @@ FORGED = Found("durability", "lost", "control", "forged", 10, 19, 10)
 
 
 @pytest.mark.parametrize(
-    ("stated", "found", "met", "unexpected", "said"),
+    ("stated", "found", "met", "unexpected", "reason"),
     [
         ({"class": "forged"}, [FORGED], True, False, "breaks durability (lost, forged) on control"),
         ({"class": "forged"}, [FORGED._replace(loss="unexplained")], False, True, "not expected: durability"),
@@ -34,12 +34,12 @@ FORGED = Found("durability", "lost", "control", "forged", 10, 19, 10)
     ],
 )
 def test_class_entries_and_count_narrow_what_is_stated(
-    stated: dict[str, object], found: Sequence[Found], met: bool, unexpected: bool, said: str
+    stated: dict[str, object], found: Sequence[Found], met: bool, unexpected: bool, reason: str
 ) -> None:
     entry = Breaks.model_validate({"property": "durability", "kind": "lost", "ledger": "control", **stated})
     comparison = compared([entry], found)
     assert (comparison.met, comparison.unexpected) == (met, unexpected)
-    assert said in comparison.reasons[0]
+    assert reason in comparison.reasons[0]
 
 
 UNEXPLAINED = FORGED._replace(loss="unexplained")
@@ -76,8 +76,8 @@ def test_an_unexplained_loss_needs_a_statement_that_means_it(
     model = Defect if "reference" in stated else Breaks
     entry = model.model_validate({"property": "durability", **stated})
     closes = [Breaks.model_validate({"property": one.property, "kind": one.kind}) for one in others]
-    said = compared([entry, *closes], [UNEXPLAINED, *others])
-    assert (said.met, said.unexpected) == (met, not met)
+    comparison = compared([entry, *closes], [UNEXPLAINED, *others])
+    assert (comparison.met, comparison.unexpected) == (met, not met)
     left = unstated({"m": [entry, *closes]}, [UNEXPLAINED, *others], mode="m", version="4.18.0")
     assert bool(left) is not met
     assert compared([entry, *closes], [FORGED, *others]).met is (stated.get("class") is None)

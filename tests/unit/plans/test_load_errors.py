@@ -56,21 +56,21 @@ def head_mistakes() -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize(("step", "said"), step_mistakes("steps.txt"))
-def test_a_wrong_step(step_complaint: Complain, step: str, said: str) -> None:
-    assert step_complaint(step) == said
+@pytest.mark.parametrize(("step", "message"), step_mistakes("steps.txt"))
+def test_a_wrong_step(step_complaint: Complain, step: str, message: str) -> None:
+    assert step_complaint(step) == message
 
 
-@pytest.mark.parametrize(("step", "said"), step_mistakes("steps_after_create.txt"))
-def test_a_wrong_step_after_create(step_complaint: Complain, step: str, said: str) -> None:
-    assert step_complaint(CREATE + step) == said
+@pytest.mark.parametrize(("step", "message"), step_mistakes("steps_after_create.txt"))
+def test_a_wrong_step_after_create(step_complaint: Complain, step: str, message: str) -> None:
+    assert step_complaint(CREATE + step) == message
 
 
-@pytest.mark.parametrize(("old", "new", "said"), head_mistakes())
-def test_a_wrong_head(complaint: Complain, old: str, new: str, said: str) -> None:
+@pytest.mark.parametrize(("old", "new", "message"), head_mistakes())
+def test_a_wrong_head(complaint: Complain, old: str, new: str, message: str) -> None:
     assert GOOD.count(old) >= 1
     text = GOOD.replace(old, new.replace("<TAB>", "\t").replace("<NUL>", "\0"), 1)
-    assert complaint(text) == said
+    assert complaint(text) == message
 
 
 def test_the_head_without_a_mistake_loads(load_text: Callable[..., Any]) -> None:
@@ -78,7 +78,7 @@ def test_the_head_without_a_mistake_loads(load_text: Callable[..., Any]) -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", EMPTY),
         ("# only a comment\n", EMPTY),
@@ -86,8 +86,8 @@ def test_the_head_without_a_mistake_loads(load_text: Callable[..., Any]) -> None
         ("truncation\n", "plan.yaml:1:1: a plan is a mapping, not `truncation`"),
     ],
 )
-def test_what_is_no_plan_at_all(complaint: Complain, text: str, said: str) -> None:
-    assert complaint(text) == said
+def test_what_is_no_plan_at_all(complaint: Complain, text: str, message: str) -> None:
+    assert complaint(text) == message
 
 
 def test_a_text_with_too_many_brackets_is_no_plan(complaint: Complain) -> None:

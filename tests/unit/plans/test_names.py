@@ -90,7 +90,7 @@ def test_every_command_stands_in_the_document() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "target", "said"),
+    ("command", "target", "message"),
     [
         ("decommission", None, "`decommission` needs a `target`"),
         ("trigger_audit", "b1", "`trigger_audit` takes no `target`"),
@@ -98,11 +98,11 @@ def test_every_command_stands_in_the_document() -> None:
     ],
 )
 def test_a_command_about_a_bookie_needs_one_and_others_take_none(
-    command: str, target: str | None, said: str
+    command: str, target: str | None, message: str
 ) -> None:
     assert Admin(command="decommission", target="b1").timeout_s == 120
     assert Admin(command="trigger_audit").target is None
-    with pytest.raises(ValidationError, match=said):
+    with pytest.raises(ValidationError, match=message):
         Admin(command=command, target=target)
 
 

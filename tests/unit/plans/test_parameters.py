@@ -53,7 +53,7 @@ def test_a_setting_goes_before_the_default_with_its_type(load_varied: Callable[.
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"fors": 3}, r"plan.yaml:1:7: unknown parameter `fors`; did you mean `for_s`\? Allowed: for_s"),
         ({"for_s": "long"}, "plan.yaml:1:15: parameter `for_s` must be a number as 60 is, not `long`"),
@@ -64,8 +64,8 @@ def test_a_setting_goes_before_the_default_with_its_type(load_varied: Callable[.
         ({"release": "new"}, "plan.yaml:13:32: `new` is no release number such as 4.18.0"),
     ],
 )
-def test_a_wrong_setting(load_varied: Callable[..., Plan], settings: dict[str, object], said: str) -> None:
-    with pytest.raises(PlanError, match=said):
+def test_a_wrong_setting(load_varied: Callable[..., Plan], settings: dict[str, object], message: str) -> None:
+    with pytest.raises(PlanError, match=message):
         load_varied(**settings)
 
 
@@ -126,7 +126,7 @@ def test_what_stands_behind_is_still_told_at_its_place(load_chosen: Callable[...
 
 
 @pytest.mark.parametrize(
-    ("steps", "settings", "said"),
+    ("steps", "settings", "message"),
     [
         (CHOSEN, {"zookeeper": "slwo"}, "parameter `zookeeper` is one of `prompt`, `slow`, not `slwo`"),
         (
@@ -139,9 +139,9 @@ def test_what_stands_behind_is_still_told_at_its_place(load_chosen: Callable[...
     ],
 )
 def test_mistakes_are_told(
-    load_chosen: Callable[..., Plan], steps: str, settings: dict[str, Any], said: str
+    load_chosen: Callable[..., Plan], steps: str, settings: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(PlanError, match=said):
+    with pytest.raises(PlanError, match=message):
         load_chosen(steps, **settings)
 
 

@@ -85,8 +85,8 @@ def test_findings_are_told_also_where_the_tables_are_gone(tmp_path: Path) -> Non
 
 def test_deaths_of_a_bookie_that_had_lost_the_entry_already_are_left_out_until_it_acts() -> None:
     end, gone = "ends with signal 9", "its disk did not hold it"
-    said = [end, gone, "begins", end, gone, "begins", "add: EOK", end]
-    moments = [Moment(number, 0, "b1", what) for number, what in enumerate(said)]
+    events = [end, gone, "begins", end, gone, "begins", "add: EOK", end]
+    moments = [Moment(number, 0, "b1", what) for number, what in enumerate(events)]
     assert [one.at_ns for one in without_later_deaths(moments)] == [0, 1, 2, 6, 7]
 
 

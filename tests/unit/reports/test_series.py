@@ -41,8 +41,8 @@ def test_runs_as_stated_are_quoted_with_their_bound() -> None:
 
 def test_what_is_unknown_counts_as_otherwise_and_is_told() -> None:
     runs = [*[trial()] * 8, trial(as_stated=0, verdict="unknown"), trial(as_stated=0, verdict="error")]
-    said = quoted(Tally(runs))
-    assert said.startswith("8 of 10 runs as expected (2 unknown); otherwise: below 5")
+    text = quoted(Tally(runs))
+    assert text.startswith("8 of 10 runs as expected (2 unknown); otherwise: below 5")
 
 
 def test_a_defect_that_showed_sometimes_has_a_rate_and_one_that_never_did_is_perhaps_fixed() -> None:

@@ -33,7 +33,7 @@ def test_times_are_rounded_and_other_numbers_are_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("load", "said"),
+    ("load", "expected"),
     [
         (None, ""),
         ({"average": 4.5, "cpu_pressure": 0.9}, ""),
@@ -50,12 +50,12 @@ def test_times_are_rounded_and_other_numbers_are_not() -> None:
     ],
 )
 def test_a_report_says_what_a_run_took_and_that_its_machine_was_busy(
-    load: dict[str, Any] | None, said: str, tmp_path: Path
+    load: dict[str, Any] | None, expected: str, tmp_path: Path
 ) -> None:
     folder = RunFolder.create(tmp_path, "journal")
     folder.write_run({"load": {"average": 2.5, "cpu_pressure": None}})
     folder.write_end({"complete": True, **({} if load is None else {"load": load})})
-    assert load_text(folder) == said
+    assert load_text(folder) == expected
 
 
 def test_a_run_that_was_recorded_without_its_beginning_says_that_it_is_unknown() -> None:

@@ -73,7 +73,7 @@ class Scripted:
     """A stand-in for the runner: as many at a time as there is room for, the oldest ends first."""
 
     def __init__(self, outcomes: Sequence[Any], parallel: int) -> None:
-        self._told = iter(outcomes)
+        self._outcomes = iter(outcomes)
         self._parallel = parallel
 
     def run(self, plans: Iterator[Any], label: Callable[[Any], str]) -> Iterator[tuple[Any, Ended]]:
@@ -83,7 +83,7 @@ class Scripted:
             begun.extend(islice(numbered, self._parallel - len(begun)))
             if not begun:
                 return
-            outcome = next(self._told)
+            outcome = next(self._outcomes)
             if isinstance(outcome, BaseException):
                 raise outcome
             one = begun.popleft()
@@ -110,7 +110,7 @@ def test_what_runs_beside_the_first_anomaly_is_finished_and_nothing_more_begins(
 
 
 @pytest.mark.parametrize(
-    ("runs", "code", "said"),
+    ("runs", "code", "message"),
     [
         ([Run1] * 4, 0, "exit 0: nothing was found\n"),
         ([Run1, Anomaly, Run1, Run1], 4, "4 runs: 1 anomaly, 3 valid"),
@@ -119,10 +119,10 @@ def test_what_runs_beside_the_first_anomaly_is_finished_and_nothing_more_begins(
     ],
 )
 def test_a_search_that_goes_on_to_its_end_says_what_it_found(
-    searched: Run, runs: list[type[Ended]], code: int, said: str
+    searched: Run, runs: list[type[Ended]], code: int, message: str
 ) -> None:
     found, text = searched(runs, keep_going=Anomaly in runs)
-    assert (found, said in text) == (code, True), text
+    assert (found, message in text) == (code, True), text
     assert text.count("met on the way, known: servers/full_check_early") == runs.count(Known)
 
 

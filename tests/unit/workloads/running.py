@@ -17,11 +17,11 @@ class Running:
 
     def __init__(self, workload: type[Workload], cluster: Any, seed: int, params: dict[str, Any]) -> None:
         self.stop = threading.Event()
-        self.said: list[str] = []
+        self.lines: list[str] = []
         self.named: dict[str, int] = {}
         self._pool = ThreadPoolExecutor(1)
         crew = Crew(
-            workload(**params), cluster, Random(seed), self.stop, self.said.append, self.named.__setitem__
+            workload(**params), cluster, Random(seed), self.stop, self.lines.append, self.named.__setitem__
         )
         self._future = self._pool.submit(crew.work)
 
@@ -39,7 +39,7 @@ class Running:
             if true():
                 return
             pause.wait(0.01)
-        raise AssertionError(f"it never came; said: {self.said}")
+        raise AssertionError(f"it never happened; lines: {self.lines}")
 
 
 @contextmanager

@@ -82,7 +82,7 @@ def test_a_ledger_that_is_not_recovered_is_tried_again() -> None:
     cluster.clients["closer"].script["open"] = [NO_BOOKIES, NO_BOOKIES]
     with running(cluster, closer="closer", close_fraction=0, rate_per_s=1) as load:
         load.until(lambda: cluster.ledgers.state.get(1) == "recovered")
-    assert "closer: ledger 1 is not recovered yet: NotEnoughBookies (-6)" in load.said
+    assert "closer: ledger 1 is not recovered yet: NotEnoughBookies (-6)" in load.lines
 
 
 def test_fencing_makes_a_writer_roll_over_early_and_what_was_pending_is_unknown(
@@ -99,7 +99,7 @@ def test_fencing_makes_a_writer_roll_over_early_and_what_was_pending_is_unknown(
     assert (totals["unknown"], totals["failed"]) == (5, 1)
     assert totals["acked"] == 4 + 10 * (totals["ledgers"] - 1)
     assert cluster.ledgers.state[1] == "recovered"
-    assert "writer: ledger 1 broke, rolls over: LedgerFenced (-101)" in load.said
+    assert "writer: ledger 1 broke, rolls over: LedgerFenced (-101)" in load.lines
 
 
 def test_a_slow_ledger_is_waited_for_but_a_time_out_of_bookkeeper_is_an_end() -> None:
@@ -135,7 +135,7 @@ def test_a_cluster_without_enough_bookies_is_tried_again_and_said_once() -> None
     cluster.clients["writer"].script["create"] = [NO_BOOKIES, NO_BOOKIES]
     with running(cluster) as load:
         load.until(lambda: cluster.ledgers.state)
-    assert load.said == ["writer: no ledger can be created: NotEnoughBookies (-6)"]
+    assert load.lines == ["writer: no ledger can be created: NotEnoughBookies (-6)"]
 
 
 def test_a_writer_that_dies_goes_on_after_its_next_start() -> None:

@@ -32,7 +32,7 @@ def test_whoever_takes_over_recovers_the_last_ledger_and_puts_its_own_behind_it(
     assert cluster.ledgers.state[1] == "recovered"
     assert cluster.ledgers.chains["log"][0] == 1
     assert totals["takeovers"] >= 1
-    assert "w2 takes over log log" in load.said
+    assert "w2 takes over log log" in load.lines
 
 
 def test_without_recovery_the_old_leaders_ledger_stays_as_it_is() -> None:
@@ -52,7 +52,7 @@ def test_a_leader_whose_ledger_is_fenced_leads_no_longer_until_it_takes_over_aga
         totals = load.end()
     assert totals["rolled"] >= 1
     assert totals["takeovers"] >= 1
-    assert "w1: ledger 1 broke: LedgerFenced (-101)" in load.said
+    assert "w1: ledger 1 broke: LedgerFenced (-101)" in load.lines
 
 
 def test_who_loses_the_compare_and_set_leads_no_longer_and_adds_nothing() -> None:
@@ -71,7 +71,7 @@ def test_a_takeover_that_is_refused_is_tried_again(refusal: str) -> None:
     hang(cluster.clients["w1"])
     cluster.clients["w2"].script[refusal] = [NO_BOOKIES, NO_BOOKIES]
     _, load = ended(running(cluster), lambda: len(cluster.ledgers.chains.get("log", ())) > 1)
-    assert any("NotEnoughBookies (-6)" in line for line in load.said)
+    assert any("NotEnoughBookies (-6)" in line for line in load.lines)
 
 
 def test_a_dead_leader_is_replaced_at_once() -> None:
@@ -91,7 +91,7 @@ def test_readers_pass_through_the_log_again_and_again_also_after_a_refusal_and_a
         load.until(lambda: len(second.did("chain_read")) > 3)
         totals = load.end()
     assert totals["passes"] > 4
-    assert "r1: log log is not read to its end: NotEnoughBookies (-6)" in load.said
+    assert "r1: log log is not read to its end: NotEnoughBookies (-6)" in load.lines
 
 
 def test_a_load_ends_although_a_reader_is_silent() -> None:

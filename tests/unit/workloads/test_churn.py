@@ -92,7 +92,7 @@ def test_a_delete_of_unknown_outcome_is_tried_again_until_the_ledger_is_gone(ref
     again = refusal is TIMEOUT
     assert deletes(cluster)[:2] == ([1, 1] if again else [1, 2])
     assert totals["deleted"] == len(deletes(cluster)) - again
-    assert ("owner: ledger 1 is not deleted: Timeout (-23)" in load.said) == again
+    assert ("owner: ledger 1 is not deleted: Timeout (-23)" in load.lines) == again
 
 
 def test_a_deleter_that_dies_goes_on_after_its_next_start() -> None:

@@ -27,7 +27,7 @@ def test_another_recovers_and_goes_on_when_the_writer_hangs() -> None:
     cluster = fake_cluster("w1", "w2")
     hang(cluster.clients["w1"])
     with running(cluster) as load:
-        load.until(lambda: "w2: takes" in str(load.said) or "w2 takes over from w1" in load.said)
+        load.until(lambda: "w2: takes" in str(load.lines) or "w2 takes over from w1" in load.lines)
         load.until(lambda: cluster.clients["w2"].did("create"))
         load.end()
     assert cluster.ledgers.state[1] == "recovered"
@@ -40,13 +40,13 @@ def test_the_first_wakes_up_and_goes_on_adding_to_its_old_handle() -> None:
     first = cluster.clients["w1"]
     hang(first)
     with running(cluster) as load:
-        load.until(lambda: any("was replaced" in line for line in load.said))
+        load.until(lambda: any("was replaced" in line for line in load.lines))
         totals = load.end()
     begun, late = first.did("append")[:2]
     assert late["handle"] == begun["handle"]
     assert late["entries"] == 3
     assert (totals["late_acked"], totals["late_refused"]) == (0, 3)
-    assert "w1: was replaced and goes on in ledger 1: 0 acknowledged, 3 not" in load.said
+    assert "w1: was replaced and goes on in ledger 1: 0 acknowledged, 3 not" in load.lines
 
 
 def test_late_adds_that_are_acknowledged_are_counted() -> None:
@@ -56,7 +56,7 @@ def test_late_adds_that_are_acknowledged_are_counted() -> None:
     hang(first)
     first.script["append"] = [None, {"acked": 3, "unknown": 0, "failed": 0, "outstanding": 0}]
     with running(cluster) as load:
-        load.until(lambda: any("was replaced" in line for line in load.said))
+        load.until(lambda: any("was replaced" in line for line in load.lines))
         assert load.end()["late_acked"] == 3
 
 
@@ -84,7 +84,7 @@ def test_a_dead_writer_is_replaced_at_once_and_comes_back() -> None:
         second.script["await_acked"] = [BREAK]
         load.until(lambda: len(first.did("create")) > 1)
         totals = load.end()
-    assert totals["takeovers"] == 2, load.said
+    assert totals["takeovers"] == 2, load.lines
     assert totals["late_acked"] + totals["late_refused"] == 0
 
 
@@ -94,7 +94,7 @@ def test_a_takeover_that_is_refused_is_tried_again() -> None:
     cluster.clients["w2"].script["open"] = [NO_BOOKIES, NO_BOOKIES]
     totals, load = ended(running(cluster), lambda: cluster.clients["w2"].did("create"))
     assert totals["takeovers"] == 1
-    assert "w2: ledger 1 is not recovered yet: NotEnoughBookies (-6)" in load.said
+    assert "w2: ledger 1 is not recovered yet: NotEnoughBookies (-6)" in load.lines
 
 
 def test_a_writer_whose_ledger_breaks_recovers_it_and_stays_in_office() -> None:

@@ -50,7 +50,7 @@ def test_what_is_refused_makes_the_writer_roll_over_and_the_ledger_is_recovered(
     cluster.clients["writer"].script[do] = [FENCED]
     totals, load = ended(running(cluster), lambda: cluster.ledgers.state.get(1) == "recovered")
     assert totals["rolled"] == 1
-    assert "writer: ledger 1 broke, rolls over: LedgerFenced (-101)" in load.said
+    assert "writer: ledger 1 broke, rolls over: LedgerFenced (-101)" in load.lines
 
 
 def test_a_cluster_without_enough_bookies_is_tried_again() -> None:

@@ -34,7 +34,7 @@ def test_a_ledger_that_cannot_be_made_or_filled_is_made_up_for() -> None:
     cluster.clients["one"].script = {"create": [NO_BOOKIES], "append": [broken]}
     totals, load = made(cluster, at_once=1)
     assert (totals["ledgers"], totals["filled"], totals["unknown"]) == (41, 40, 2)
-    assert "one: no ledger can be created: NotEnoughBookies (-6)" in load.said
+    assert "one: no ledger can be created: NotEnoughBookies (-6)" in load.lines
 
 
 def test_a_writer_that_dies_goes_on_after_its_next_start() -> None:
@@ -51,7 +51,7 @@ def test_an_end_comes_before_all_are_made() -> None:
     cluster = fake_cluster("one")
     cluster.clients["one"].script["create"] = dict(NO_BOOKIES)
     with many(cluster, ledgers=5) as load:
-        load.until(lambda: load.said)
+        load.until(lambda: load.lines)
         assert load.end()["ledgers"] == 0
 
 

@@ -60,10 +60,10 @@ def test_different_ends_are_counted_and_said() -> None:
     cluster.clients["r2"].script["open"] = [{"ledger": 1, "last_entry": 77}]
     cluster.clients["r2"].script["release"] = [{"ok": True}]
     with running(cluster) as load:
-        load.until(lambda: any("different ends" in line for line in load.said))
+        load.until(lambda: any("different ends" in line for line in load.lines))
         totals = load.end()
     assert totals["disagreed"] == 1
-    assert any(line.startswith("ledger 1 was recovered to different ends: r1 ") for line in load.said)
+    assert any(line.startswith("ledger 1 was recovered to different ends: r1 ") for line in load.lines)
 
 
 def test_a_recovery_that_is_refused_is_tried_again() -> None:
@@ -71,7 +71,7 @@ def test_a_recovery_that_is_refused_is_tried_again() -> None:
     cluster.clients["r1"].script["open"] = [NO_BOOKIES, NO_BOOKIES]
     totals, load = ended(running(cluster), lambda: opened(cluster, "r1")[:4] == [1, 1, 1, 2])
     assert totals["refused"] == 2
-    assert "r1: ledger 1 is not recovered yet: NotEnoughBookies (-6)" in load.said
+    assert "r1: ledger 1 is not recovered yet: NotEnoughBookies (-6)" in load.lines
 
 
 def test_a_dead_recoverer_holds_nobody_up_and_comes_back_to_where_it_was() -> None:
@@ -94,7 +94,7 @@ def test_a_writer_that_dies_leaves_its_ledger_to_the_recoverers_and_goes_on() ->
         writer.restart()
         load.until(lambda: len(cluster.ledgers.state) > 2)
         load.end()
-    assert "writer: its process ended; waiting for its next start" in load.said
+    assert "writer: its process ended; waiting for its next start" in load.lines
 
 
 R1, R2 = "r1", "r2"
@@ -113,12 +113,12 @@ R1, R2 = "r1", "r2"
     ],
 )
 def test_the_last_recovery_tells(ends: tuple[tuple[str, int], ...], agreed: int, disagreed: int) -> None:
-    totals, said = Totals(("agreed", "disagreed")), list[str]()
-    crew: Any = SimpleNamespace(totals=totals, say=said.append)
+    totals, lines = Totals(("agreed", "disagreed")), list[str]()
+    crew: Any = SimpleNamespace(totals=totals, say=lines.append)
     contests = Contests(crew, (R1, R2))
     contest = contests.begin(1)
     for recoverer, end in ends:
         contests.ended(contest, recoverer, end)
     assert totals.counts() == {"agreed": agreed, "disagreed": disagreed}
     assert contest.over.is_set() is (len(dict(ends)) == 2)
-    assert len(said) == disagreed
+    assert len(lines) == disagreed

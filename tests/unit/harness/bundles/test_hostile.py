@@ -72,9 +72,9 @@ def refusal(path: Path) -> str:
     ],
 )
 def test_a_hostile_member_is_refused_by_name(tmp_path: Path, write: Write, why: str) -> None:
-    said = refusal(archive(tmp_path / "b.zip", write))
-    assert "is refused" in said
-    assert why in said
+    message = refusal(archive(tmp_path / "b.zip", write))
+    assert "is refused" in message
+    assert why in message
 
 
 def test_what_would_grow_beyond_measure_is_refused(tmp_path: Path) -> None:
