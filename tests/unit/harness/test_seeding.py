@@ -15,7 +15,7 @@ from cli.explain import command as explain
 from cluster.processes.settings import RunSpec
 from cluster.processes.site import JavaProgram, agent_options
 from cluster.releases import artifacts
-from evidence.folder import FORMAT, RunFolder, write_json
+from evidence.folder import FORMAT, FoundRun, RunFolder, write_json
 from evidence.seeding import releases_text
 from harness.bundles import reading
 from harness.preparing import require_seedable, with_changes
@@ -134,7 +134,8 @@ def test_a_modified_release_is_not_named_like_a_release() -> None:
 
 
 def test_explain_begins_with_what_was_changed(spec: RunSpec, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "opened", lambda *_, **__: nullcontext(SimpleNamespace(modes=[spec.folder])))
+    found = FoundRun(spec.folder.path.parent, (spec.folder,))
+    monkeypatch.setattr(reading, "opened", lambda *_, **__: nullcontext(found))
     monkeypatch.setattr(story, "in_planned_order", list)
     monkeypatch.setattr(story, "_explain_mode", lambda *_: iter(["main (ledger 1)"]))
     done = CliRunner().invoke(explain, ["run", "1"])
