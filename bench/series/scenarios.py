@@ -157,15 +157,15 @@ def carrying_out(
     with WorkerPool(results, results, run_s=_RUN_S, parallel=parallel) as pool:
         for outcome in run_all(units, pool.execute, parallel=parallel, stop=pool.stop):
             unit = of[outcome.key]
-            if outcome.error in _OURS or outcome.came is Status.IMPOSSIBLE:
+            if outcome.error in _OURS or outcome.status is Status.IMPOSSIBLE:
                 raise FencepostError(f"{unit}: {outcome.why}", remedy="mend it and start the series again")
-            if outcome.came in (Status.ERROR, Status.HUNG):
+            if outcome.status in (Status.ERROR, Status.HUNG):
                 yield unit, _ended_early(unit, outcome, results)
                 continue
             run = results / outcome.folder
             trial = stored_trial(run, unit.mode, outcome.took_s)
             if unit.breaks:
-                met = outcome.came is Status.AS_EXPECTED
+                met = outcome.status is Status.AS_EXPECTED
                 trial = replace(trial, as_stated=trial.rounds if met else 0, shown=(), why=outcome.why)
             if trial.as_stated == trial.rounds and unit.number > 1:
                 remove_run(results, run)

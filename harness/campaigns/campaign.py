@@ -100,7 +100,7 @@ def run_campaign(campaign: Campaign, options: Options) -> int:
             cells = measured(campaign.matrix, store) if campaign.matrix else []
             conclusion = Conclusion(campaign, store.outcomes, changed, len(left), early or why, cells)
             _report(conclusion, options, store.path, left, narrator)
-            fine = sum(one.came is Status.AS_EXPECTED for one in conclusion.outcomes)
+            fine = sum(one.status is Status.AS_EXPECTED for one in conclusion.outcomes)
             not_run = f", {len(left)} not run" if left else ""
             why = early or f"exit {code}: {why}"  # the error that ends it early has another exit code
             print(f"{fine} of {len(conclusion.outcomes)} runs as expected{not_run}; {why}")
@@ -130,10 +130,10 @@ def _report(
 def _tell(narrator: Narrator, at: str, outcome: Outcome) -> None:
     again = f" (try {outcome.tries})" if outcome.tries > 1 else ""
     narrator.line(
-        f"  {at}  {outcome.name}  {outcome.took_s:.1f} s  {outcome.came}{again}",
-        style=_STYLES.get(outcome.came, "red"),
+        f"  {at}  {outcome.name}  {outcome.took_s:.1f} s  {outcome.status}{again}",
+        style=_STYLES.get(outcome.status, "red"),
     )
     if outcome.why:
         narrator.line(f"      {outcome.why}")
-    if outcome.came not in _STYLES and outcome.repeat:
+    if outcome.status not in _STYLES and outcome.repeat:
         narrator.line(f"      again: {outcome.repeat}")

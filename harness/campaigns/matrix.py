@@ -83,10 +83,10 @@ def heat_map(found: Sequence[Measured]) -> Markup:
 def _measured(cell: Cell, mode: str, outcome: Outcome | None, runs: Path) -> Measured:
     if outcome is None:
         return Measured(cell, mode, Heat.NOTHING, "not run", proven=False)
-    proven = outcome.came is Status.AS_EXPECTED
+    proven = outcome.status is Status.AS_EXPECTED
     decided = _decision(runs / outcome.folder / mode) if outcome.folder else None
     if decided is None:
-        return Measured(cell, mode, Heat.NOTHING, outcome.came.value, proven)
+        return Measured(cell, mode, Heat.NOTHING, outcome.status.value, proven)
     ended, last = decided
     if ended != "ok":
         return Measured(cell, mode, Heat.REFUSED, "refused", proven)

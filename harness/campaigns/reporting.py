@@ -60,18 +60,18 @@ class Change:
     @property
     def worse(self) -> bool:
         """Whether it is not as expected now, and was before or was not run."""
-        return self.now.came is not Status.AS_EXPECTED and self.before in (None, Status.AS_EXPECTED)
+        return self.now.status is not Status.AS_EXPECTED and self.before in (None, Status.AS_EXPECTED)
 
 
 def changes(now: Sequence[Outcome], before: Sequence[Outcome]) -> list[Change]:
     """Every unit of ``now`` with another outcome, the worst first; new units only when they failed."""
-    known = {one.key: one.came for one in before}
+    known = {one.key: one.status for one in before}
     found = [
         Change(one, known.get(one.key))
         for one in now
-        if one.came is not known.get(one.key, Status.AS_EXPECTED)
+        if one.status is not known.get(one.key, Status.AS_EXPECTED)
     ]
-    return sorted(found, key=lambda change: (not change.worse, list(Status).index(change.now.came)))
+    return sorted(found, key=lambda change: (not change.worse, list(Status).index(change.now.status)))
 
 
 def decision(
@@ -83,11 +83,11 @@ def decision(
     ran.
     """
     found = counts(outcomes)
-    for came, code in _CODES:
-        if came in found and not (came is Status.UNKNOWN and unknown_warns):
-            first = next(one for one in outcomes if one.came is came)
-            label = "not proven" if came is Status.UNKNOWN else came.value
-            return code, f"{counted(found[came], 'run')} {label}; first {first.name}: {first.why}"
+    for status, code in _CODES:
+        if status in found and not (status is Status.UNKNOWN and unknown_warns):
+            first = next(one for one in outcomes if one.status is status)
+            label = "not proven" if status is Status.UNKNOWN else status.value
+            return code, f"{counted(found[status], 'run')} {label}; first {first.name}: {first.why}"
     if left and unfinished_fails:
         return ExitCode.UNKNOWN, f"not proven: {counted(left, 'run')} not started in time"
     if Status.AS_EXPECTED not in found:
@@ -105,7 +105,7 @@ class Group:
     @property
     def as_expected(self) -> str:
         """``2 of 3``."""
-        fine = sum(one.came is Status.AS_EXPECTED for one in self.outcomes)
+        fine = sum(one.status is Status.AS_EXPECTED for one in self.outcomes)
         return f"{fine} of {len(self.outcomes)}"
 
     @property
@@ -133,7 +133,7 @@ class Conclusion:
     @property
     def counted(self) -> str:
         """Number of runs by outcome, and of runs that were not started."""
-        parts = [f"{number} {came}" for came, number in counts(self.outcomes).items()]
+        parts = [f"{number} {status}" for status, number in counts(self.outcomes).items()]
         unfinished = f"; {counted(self.left, 'run')} not started in time" if self.left else ""
         others = judged_otherwise(self.outcomes)
         older = f" {counted(others, 'run')} judged by another version of the checkers." if others else ""
@@ -159,8 +159,8 @@ class Conclusion:
     def failed(self) -> list[Outcome]:
         """What is to be looked at, the worst first."""
         order = list(Status)
-        found = [one for one in self.outcomes if one.came is not Status.AS_EXPECTED]
-        return sorted(found, key=lambda one: order.index(one.came))
+        found = [one for one in self.outcomes if one.status is not Status.AS_EXPECTED]
+        return sorted(found, key=lambda one: order.index(one.status))
 
     @property
     def groups(self) -> list[Group]:
@@ -178,10 +178,12 @@ def markdown(conclusion: Conclusion) -> str:
         lines += [conclusion.campaign.about, ""]
     lines += [" ".join([conclusion.counted, *conclusion.load]), ""]
     if conclusion.failed:
-        rows = ((one.name, one.came, one.why, one.repeat and f"`{one.repeat}`") for one in conclusion.failed)
+        rows = (
+            (one.name, one.status, one.why, one.repeat and f"`{one.repeat}`") for one in conclusion.failed
+        )
         lines += ["## To be looked at", "", *marks.table(("run", "result", "why", "repeat it"), rows), ""]
     if conclusion.changed:
-        changed = ((one.now.name, one.before or "not run", one.now.came) for one in conclusion.changed)
+        changed = ((one.now.name, one.before or "not run", one.now.status) for one in conclusion.changed)
         lines += ["## Since the last time", "", *marks.table(("run", "before", "now"), changed), ""]
     if conclusion.groups:
         heads = ("scenario", "release", "mode", "as expected", "seconds")
@@ -195,12 +197,12 @@ def markdown(conclusion: Conclusion) -> str:
 def notices(outcomes: Sequence[Outcome], *, unknown_warns: bool) -> Iterator[str]:
     """Workflow commands for what is to be done, one a line, each at the scenario's file."""
     for one in outcomes:
-        if one.came in (Status.AS_EXPECTED, Status.IMPOSSIBLE):
+        if one.status in (Status.AS_EXPECTED, Status.IMPOSSIBLE):
             continue
-        level = "warning" if one.came is Status.UNKNOWN and unknown_warns else "error"
+        level = "warning" if one.status is Status.UNKNOWN and unknown_warns else "error"
         file = f"scenarios/{one.scenario}.yaml"
         title = _data(one.name).replace(":", "%3A").replace(",", "%2C")
-        yield f"::{level} file={file},title={title}::{_data(f'{one.came}: {one.why}')}"
+        yield f"::{level} file={file},title={title}::{_data(f'{one.status}: {one.why}')}"
 
 
 def _data(text: str) -> str:
@@ -235,9 +237,9 @@ def write_junit(
 
 def _case(outcome: Outcome) -> TestCase:
     case = TestCase(outcome.name.removeprefix(f"{outcome.scenario} "), outcome.scenario, outcome.took_s)
-    if outcome.came in _RESULTS:
-        label = "not proven" if outcome.came is Status.UNKNOWN else outcome.came.value
-        result = _RESULTS[outcome.came](f"{label}: {outcome.why}", outcome.came.value)
+    if outcome.status in _RESULTS:
+        label = "not proven" if outcome.status is Status.UNKNOWN else outcome.status.value
+        result = _RESULTS[outcome.status](f"{label}: {outcome.why}", outcome.status.value)
         result.text = "\n".join(filter(None, (outcome.headline, outcome.why, outcome.repeat)))
         case.result = [result]
     return case
@@ -251,7 +253,7 @@ def page(conclusion: Conclusion, night: Path) -> str:
         styles=("base.css", "campaign.css"),
         conclusion=conclusion,
         matrix=heat_map(conclusion.cells) if conclusion.cells else "",
-        sign=lambda came: _SIGNS.get(came, _BAD),
+        sign=lambda status: _SIGNS.get(status, _BAD),
         link=lambda one: link(one, night),
     )
 

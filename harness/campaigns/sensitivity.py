@@ -93,13 +93,13 @@ def _of(store: Store, name: str) -> list[Outcome]:
 
 
 def _caught(one: Outcome) -> bool:
-    return one.came is Status.ANOMALY and one.acted > 0 and bool(one.showed)
+    return one.status is Status.ANOMALY and one.acted > 0 and bool(one.showed)
 
 
 def _result(defect: Defect, outcomes: Sequence[Outcome]) -> Result:
     acted = [one for one in outcomes if one.acted]
     caught = [one for one in acted if _caught(one)]
-    noticed = [one for one in acted if one.came is not Status.AS_EXPECTED]
+    noticed = [one for one in acted if one.status is not Status.AS_EXPECTED]
     found = Found.MISSED if acted else Found.NEVER_ACTED if outcomes else Found.NOT_TRIED
     by = next(iter((*caught, *noticed)), None)
     if by is not None:
@@ -141,7 +141,7 @@ def measure(
             with closing(ended) as outcomes:
                 for one in outcomes:
                     acted = f"acted {counted(one.acted, 'time')}"
-                    narrator.line(f"  {one.name}  {one.took_s:.1f} s  {one.came}, {acted}")
+                    narrator.line(f"  {one.name}  {one.took_s:.1f} s  {one.status}, {acted}")
             early = ""
         finally:
             found = results(store, names)

@@ -129,7 +129,7 @@ class Outcome:
     mode: str
     version: str
     seed: int
-    came: Status
+    status: Status
     why: str = ""
     headline: str = ""
     folder: str = ""
@@ -144,9 +144,9 @@ class Outcome:
     showed: tuple[str, ...] = ()
 
 
-def outcome_of(unit: Experiment, came: Status, **fields: Any) -> Outcome:
+def outcome_of(unit: Experiment, status: Status, **fields: Any) -> Outcome:
     """An outcome of a unit."""
-    what = unit.key, str(unit), unit.scenario, unit.mode, unit.release, unit.number, came
+    what = unit.key, str(unit), unit.scenario, unit.mode, unit.release, unit.number, status
     return Outcome(*what, judged_by=code_stamp(), **fields)
 
 
@@ -157,4 +157,4 @@ def judged_otherwise(outcomes: Sequence[Outcome]) -> int:
 
 def counts(outcomes: Sequence[Outcome]) -> dict[Status, int]:
     """Number of outcomes of each kind, the worst first, without zeros."""
-    return {came: number for came in Status if (number := sum(one.came is came for one in outcomes))}
+    return {status: number for status in Status if (number := sum(one.status is status for one in outcomes))}

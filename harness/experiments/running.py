@@ -98,7 +98,7 @@ def unknown_again(execute: Execute, times: int) -> Execute:
     def executed(experiment: Experiment) -> Outcome:
         outcome = execute(experiment)
         for tries in range(2, 2 + times):
-            if outcome.came is not Status.UNKNOWN:
+            if outcome.status is not Status.UNKNOWN:
                 break
             outcome = replace(execute(experiment), tries=tries)
         return outcome

@@ -165,10 +165,10 @@ def run_pending(
 
 def _kept(store: Store, outcome: Outcome, keep: str) -> Outcome:
     """The outcome, without its folder where the rule does not keep it."""
-    if outcome.came is not Status.AS_EXPECTED or keep == "all" or not outcome.folder:
+    if outcome.status is not Status.AS_EXPECTED or keep == "all" or not outcome.folder:
         return outcome
     same = (outcome.scenario, outcome.mode, outcome.version)
-    others = (one for one in store.outcomes if one.folder and one.came is Status.AS_EXPECTED)
+    others = (one for one in store.outcomes if one.folder and one.status is Status.AS_EXPECTED)
     if keep == "first" and not any((one.scenario, one.mode, one.version) == same for one in others):
         return outcome
     remove_run(store.path / RUNS, store.path / RUNS / outcome.folder)

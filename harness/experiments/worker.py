@@ -123,13 +123,13 @@ def _judge(folder: str, results: Path, judge: Judge) -> Judging:
 
 def _judging(result: RunResult) -> Judging:
     code, why = exit_code(result.modes)
-    came = {ExitCode.AS_EXPECTED: Status.AS_EXPECTED, ExitCode.ANOMALY: Status.ANOMALY}.get(
+    status = {ExitCode.AS_EXPECTED: Status.AS_EXPECTED, ExitCode.ANOMALY: Status.ANOMALY}.get(
         code, Status.UNKNOWN
     )
     mode = result.modes[0]
     return Judging(
-        came,
-        why="" if came is Status.AS_EXPECTED else why,
+        status,
+        why="" if status is Status.AS_EXPECTED else why,
         headline=mode.verdict.headline,
         repeat=result.repeat,
         acted=sum(sum(one.acts.values()) for one in seeded(mode.folder)),

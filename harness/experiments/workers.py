@@ -67,7 +67,7 @@ class Judging:
     ``whole`` that the evidence is (:func:`harness.judging.whole`). The rest is as in an outcome.
     """
 
-    came: Status
+    status: Status
     why: str = ""
     headline: str = ""
     repeat: str = ""
@@ -79,15 +79,15 @@ class Judging:
 
 
 class NoAnswerError(FencepostError):
-    """A worker did not answer: ``came`` is the outcome of its experiment, the message is why."""
+    """A worker did not answer: ``status`` is the outcome of its experiment, the message is why."""
 
-    came: Status = Status.ERROR
+    status: Status = Status.ERROR
 
 
 class HungError(NoAnswerError):
     """The process did not answer in time, and was killed."""
 
-    came = Status.HUNG
+    status = Status.HUNG
 
 
 class DiedError(NoAnswerError):
@@ -245,10 +245,10 @@ class WorkerPool(Recorders):
             recorded = self.record(order, self._run_s)
             judged = of_error(recorded.error) if recorded.error else self._judged(recorded.folder)
         except NoAnswerError as error:
-            judged = Judging(error.came, why=f"{error}")
+            judged = Judging(error.status, why=f"{error}")
         outcome = outcome_of(
             experiment,
-            judged.came,
+            judged.status,
             why=judged.why,
             headline=judged.headline,
             folder=recorded.folder,
@@ -280,8 +280,8 @@ class WorkerPool(Recorders):
 
 def of_error(error: FencepostError) -> Judging:
     """What an error of recording or judging makes of a run."""
-    came = Status.IMPOSSIBLE if isinstance(error, IncapableError) else Status.ERROR
-    return Judging(came, why=f"{error}", error=type(error).__name__)
+    status = Status.IMPOSSIBLE if isinstance(error, IncapableError) else Status.ERROR
+    return Judging(status, why=f"{error}", error=type(error).__name__)
 
 
 def of_control(
@@ -292,15 +292,17 @@ def of_control(
     ``broken`` leaves out anomalies that the plan states, because these show without the defect too. Evidence
     that is not ``whole`` meets no expectation.
     """
-    if not experiment.breaks or outcome.came in (Status.ERROR, Status.HUNG, Status.IMPOSSIBLE):
+    if not experiment.breaks or outcome.status in (Status.ERROR, Status.HUNG, Status.IMPOSSIBLE):
         return outcome
     unbroken = [name for name in experiment.breaks if name not in broken]
     if outcome.acted and whole and not unbroken:
-        return replace(outcome, came=Status.AS_EXPECTED, why="")
+        return replace(outcome, status=Status.AS_EXPECTED, why="")
     defect = " ".join(experiment.defects)
     what = "never acted"
     if outcome.acted and not whole:
         what = "acted, and the evidence is not whole"
     elif outcome.acted:
         what = f"acted, and {' and '.join(unbroken)} has no anomaly beyond what the plan states"
-    return replace(outcome, came=Status.UNKNOWN, why=f"the control failed: the seeded defect {defect} {what}")
+    return replace(
+        outcome, status=Status.UNKNOWN, why=f"the control failed: the seeded defect {defect} {what}"
+    )

@@ -20,9 +20,9 @@ AGAIN = "fencepost run bp46/truncation --mode protected --seed 2 --bookkeeper 4.
 COMMAND = "pre.command"
 
 
-def outcome(scenario: str, mode: str, seed: int, came: Status) -> Outcome:
+def outcome(scenario: str, mode: str, seed: int, status: Status) -> Outcome:
     name = f"{scenario} {mode} 4.18.0 seed {seed}"
-    return Outcome(name, name, scenario, mode, "4.18.0", seed, came, took_s=12.5)
+    return Outcome(name, name, scenario, mode, "4.18.0", seed, status, took_s=12.5)
 
 
 @pytest.fixture
@@ -34,9 +34,9 @@ def stored(tmp_path: Path) -> Path:
         for seed in (1, 2, 3)
     ]
     bad = replace(
-        fine[13], came=Status.ANOMALY, why="breaks durability (lost) on main", repeat=AGAIN, folder="kept"
+        fine[13], status=Status.ANOMALY, why="breaks durability (lost) on main", repeat=AGAIN, folder="kept"
     )
-    late = replace(fine[20], came=Status.UNKNOWN, why="no final read of after")
+    late = replace(fine[20], status=Status.UNKNOWN, why="no final read of after")
     outcomes = [{13: bad, 20: late}.get(number, one) for number, one in enumerate(fine)]
     cell = Cell(Quorums(3, 3, 2), 1, "process")
     cells = [

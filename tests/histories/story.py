@@ -249,7 +249,7 @@ def finds(name: str, **defaults: Any) -> Callable[..., list[tuple[str, int, int]
     return lambda *parts, **run: kinds(judge_it(*parts, **run))
 
 
-def convicted(verdict: RunVerdict) -> frozenset[str]:
+def kinds_found(verdict: RunVerdict) -> frozenset[str]:
     """The kinds of all findings, with their property: ``durability/lost``."""
     return frozenset(
         f"{name}/{one.kind}" for name, judgement in verdict.judgements.items() for one in judgement.findings

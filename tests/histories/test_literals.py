@@ -6,7 +6,7 @@ from checkers.judging.judge import CHECKERS, judge
 from checkers.log.models import STRONGEST, forbidden
 from plans.expected.expectations import PROPERTIES
 from tests.histories.literals_log import LITERALS
-from tests.histories.story import chunk, convicted
+from tests.histories.story import chunk, kinds_found
 from tests.histories.test_log_stories import CONVICTED
 
 FINDINGS = [f"{checker.name}/{kind}" for checker in CHECKERS for kind in checker.kinds]
@@ -27,7 +27,7 @@ def test_every_checker_but_the_one_that_convicts_nobody_may_find_something():
 def test_a_history_is_condemned_for_what_it_stands_for_with_a_proof_and_a_count(name):
     case = LITERALS[name]
     verdict = judge([chunk(case.history)], case.run)
-    assert convicted(verdict) == case.found
+    assert kinds_found(verdict) == case.found
     prop, kind = name.split("/")
     assert all({*verdict.judgements[checker.name].seen} <= {*checker.figures} for checker in STATABLE)
     judgement = verdict.judgements[prop]
@@ -41,4 +41,4 @@ def test_a_history_is_condemned_for_what_it_stands_for_with_a_proof_and_a_count(
 @pytest.mark.parametrize("name", LITERALS)
 def test_its_lawful_neighbour_is_condemned_for_nothing(name):
     case = LITERALS[name]
-    assert not convicted(judge([chunk(case.acquitted)], case.acquitted_run))
+    assert not kinds_found(judge([chunk(case.acquitted)], case.acquitted_run))

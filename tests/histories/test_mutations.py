@@ -13,7 +13,7 @@ from evidence.findings import Verdict
 from tests.histories.lawful import lawful
 from tests.histories.mutations.every import OPERATORS, made
 from tests.histories.mutations.fencing import OURS, five_bookies
-from tests.histories.story import chunk, convicted
+from tests.histories.story import chunk, kinds_found
 from tests.histories.strategies import steady
 from tests.histories.trial.__main__ import trial
 from tests.histories.trial.mutation import NEVER, full, lines, tallies, unreached
@@ -32,7 +32,7 @@ DICE = st.randoms(use_true_random=False)
 def test_lawful_histories_are_valid(dice):
     case = lawful(dice)
     verdict = judge([chunk(case.history)], case.run)
-    assert not convicted(verdict)
+    assert not kinds_found(verdict)
     assert verdict.verdict is Verdict.VALID, verdict.headline
 
 

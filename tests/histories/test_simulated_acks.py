@@ -22,7 +22,7 @@ RULES = {
 SHAPES = [(3, 3, 2), (5, 3, 2), (3, 2, 2), (4, 3, 3)]
 
 
-def convicted(simulation):
+def acked_too_soon(simulation):
     verdict = judge([chunk(simulation.history())], simulation.facts(), checkers=(Lac(),))
     return entries_of(verdict.judgements["lac"], "acked_too_soon")
 
@@ -37,7 +37,7 @@ def runs(rules, seeds):
 @pytest.mark.parametrize("rules", RULES)
 def test_a_writer_that_counts_its_answers_is_not_convicted(rules):
     for seed, simulation in runs(rules, range(8)):
-        assert not convicted(simulation), seed
+        assert not acked_too_soon(simulation), seed
 
 
 @pytest.mark.parametrize("rules", RULES)
@@ -61,7 +61,7 @@ def test_a_writer_that_tells_ok_one_answer_too_soon_is_convicted_of_these_adds_a
             for row in simulation.writers[0].rows + simulation.writers[1].rows
             if (row["kind"], row["outcome"]) == (Kind.ADD, Outcome.OK)
         }
-        found = convicted(simulation)
+        found = acked_too_soon(simulation)
         assert found <= early & ok, seed
         caught += len(found)
         early.clear()

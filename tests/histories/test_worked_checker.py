@@ -13,7 +13,7 @@ from checkers.judging.judge import judge
 from evidence.findings import Verdict
 from tests.histories.lawful import lawful
 from tests.histories.simulator import simulated
-from tests.histories.story import chunk, convicted, run_facts
+from tests.histories.story import chunk, kinds_found, run_facts
 from tests.histories.strategies import random_cuts, random_nonsense
 
 PAGE = Path(__file__).parents[2] / "docs" / "writing-a-checker.md"
@@ -35,7 +35,7 @@ def judged(page, histories, run=None):
 
 def test_its_history_is_reported_and_the_neighbour_is_not(page):
     verdict = judged(page, [page["VIOLATION"]])
-    assert convicted(verdict) == {"handles/added_on_closed_handle"}
+    assert kinds_found(verdict) == {"handles/added_on_closed_handle"}
     assert verdict.judgements["handles"].findings[0].proof == (
         "writer had closed its handle 1 by 20 ns",
         "writer invoked an add at 21 ns, and it was acknowledged",
@@ -66,8 +66,8 @@ def test_its_mutation_convicts_exactly_when_it_is_illegal(page):
         dice = Random(seed)
         case = lawful(dice)
         history, must = page["an_add_comes_after_the_close_of_its_handle"](case, dice)
-        assert not convicted(judged(page, [case.history], case.run)), seed
-        assert convicted(judged(page, [history], case.run)) == must, seed
+        assert not kinds_found(judged(page, [case.history], case.run)), seed
+        assert kinds_found(judged(page, [history], case.run)) == must, seed
         reached.add(bool(must))
     assert reached == {True, False}
 
@@ -75,4 +75,4 @@ def test_its_mutation_convicts_exactly_when_it_is_illegal(page):
 def test_simulated_runs_accuse_nobody(page):
     for seed in range(5):
         simulation = simulated(seed, contest=1.0)
-        assert not convicted(judged(page, [simulation.history()], simulation.facts())), seed
+        assert not kinds_found(judged(page, [simulation.history()], simulation.facts())), seed

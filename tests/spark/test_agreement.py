@@ -35,16 +35,16 @@ SEEDS = (2013, 2018, 2019)
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_simulated_run_that_was_stored_is_judged_alike(session: Session, tmp_path: Path, kind: str) -> None:
-    convicted = acknowledged = 0
+    anomalies = acknowledged = 0
     for seed in SEEDS:
         folder = stored(tmp_path / str(seed), simulated(seed, **KINDS[kind]))
         verdict = judge(session, folder)
         history, run = rows_of(folder)
         assert not disagreements(verdict, history, run), seed
         acknowledged += verdict.judgements["durability"].seen["acknowledged"]
-        convicted += verdict.verdict is Verdict.ANOMALY
+        anomalies += verdict.verdict is Verdict.ANOMALY
     assert acknowledged > 0
-    assert bool(convicted) == (kind not in LAWFUL)
+    assert bool(anomalies) == (kind not in LAWFUL)
 
 
 @pytest.mark.parametrize(

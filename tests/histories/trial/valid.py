@@ -21,7 +21,7 @@ from tests.histories.mutations.endings import repaired
 from tests.histories.mutations.registry import judged
 from tests.histories.network import DROP, DUPLICATE, HOLD, Rule
 from tests.histories.simulator import simulated
-from tests.histories.story import chunk, convicted
+from tests.histories.story import chunk, kinds_found
 
 BUSY = {"contest": 1.0, "crashes": 4}
 RUNS: Mapping[str, dict[str, object]] = {
@@ -50,14 +50,14 @@ def of_simulation(seed: int) -> Judged:
     simulation = simulated(seed, **RUNS[names[seed % len(names)]])
     history = simulation.history()
     verdict = judge([chunk(history)], simulation.facts())
-    return convicted(verdict), verdict.verdict.value, len(history)
+    return kinds_found(verdict), verdict.verdict.value, len(history)
 
 
 def of_generator(seed: int) -> Judged:
     """One lawful history, of one client or another's making."""
     case = lawful(Random(seed))
     verdict = judge([chunk(case.history)], case.run)
-    return convicted(verdict), verdict.verdict.value, len(case.history)
+    return kinds_found(verdict), verdict.verdict.value, len(case.history)
 
 
 def of_cases(seed: int) -> Judged:

@@ -195,8 +195,8 @@ def carried(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
             if isinstance(ending, FencepostError):
                 columns = {"why": str(ending), "error": type(ending).__name__}
                 return outcome_of(unit, Status.ERROR, folder=folder.name, **columns)
-            came = Status.AS_EXPECTED if ending else Status.ANOMALY
-            return outcome_of(unit, came, folder=folder.name, took_s=10.0)
+            status = Status.AS_EXPECTED if ending else Status.ANOMALY
+            return outcome_of(unit, status, folder=folder.name, took_s=10.0)
 
         def stored_trial(run: Path, _mode: str, took_s: float) -> Trial:
             unit = units[folders.index(run)]

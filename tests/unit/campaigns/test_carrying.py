@@ -31,26 +31,26 @@ CAMPAIGN = load_campaign("gate")
 UNITS = units_of(CAMPAIGN, plans=NOWHERE)[:6]
 
 
-def scripted(*came: Status) -> Callable[[Experiment], Outcome]:
+def scripted(*status: Status) -> Callable[[Experiment], Outcome]:
     """A stand-in for a run: returns the given outcomes one after the other."""
-    script: Iterator[Status] = iter(came)
+    script: Iterator[Status] = iter(status)
     return lambda unit: outcome_of(unit, next(script), why="so it is")
 
 
-def carried(came: Sequence[Status]) -> list[Outcome]:
-    return list(run_all(UNITS[: len(came)], scripted(*came)))
+def carried(status: Sequence[Status]) -> list[Outcome]:
+    return list(run_all(UNITS[: len(status)], scripted(*status)))
 
 
 def test_a_run_that_fails_stops_nothing() -> None:
-    came = [Status.ANOMALY, Status.ERROR, Status.HUNG, Status.IMPOSSIBLE, Status.AS_EXPECTED]
-    assert [one.came for one in carried(came)] == came
+    status = [Status.ANOMALY, Status.ERROR, Status.HUNG, Status.IMPOSSIBLE, Status.AS_EXPECTED]
+    assert [one.status for one in carried(status)] == status
 
 
 def test_unknown_is_run_once_more_and_an_anomaly_never() -> None:
     carry = scripted(Status.UNKNOWN, Status.AS_EXPECTED, Status.ANOMALY, Status.UNKNOWN, Status.UNKNOWN)
     done = map(unknown_again(carry, CAMPAIGN.unknown_again), UNITS[:3])
-    came = [Status.AS_EXPECTED, Status.ANOMALY, Status.UNKNOWN]
-    assert [(one.came, one.tries) for one in done] == list(zip(came, (2, 1, 2), strict=True))
+    status = [Status.AS_EXPECTED, Status.ANOMALY, Status.UNKNOWN]
+    assert [(one.status, one.tries) for one in done] == list(zip(status, (2, 1, 2), strict=True))
 
 
 def test_no_run_begins_that_would_not_end_in_time() -> None:
@@ -66,7 +66,7 @@ def test_no_run_begins_that_would_not_end_in_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("came", "left", "warns", "code", "reason"),
+    ("status", "left", "warns", "code", "reason"),
     [
         ([Status.AS_EXPECTED], 0, False, 0, "as expected"),
         ([Status.AS_EXPECTED, Status.IMPOSSIBLE], 0, False, 0, "as expected"),
@@ -81,8 +81,10 @@ def test_no_run_begins_that_would_not_end_in_time() -> None:
         ([Status.ERROR, Status.ANOMALY, Status.UNKNOWN], 0, True, 4, "1 run anomaly"),
     ],
 )
-def test_unknown_is_never_a_pass(came: list[Status], left: int, warns: bool, code: int, reason: str) -> None:
-    found, why = decision(carried(came), left=left, unfinished_fails=True, unknown_warns=warns)
+def test_unknown_is_never_a_pass(
+    status: list[Status], left: int, warns: bool, code: int, reason: str
+) -> None:
+    found, why = decision(carried(status), left=left, unfinished_fails=True, unknown_warns=warns)
     assert (found, reason in why) == (code, True), why
 
 
@@ -130,8 +132,8 @@ def test_only_folders_of_runs_that_were_as_expected_are_removed(
 
         def execute(self, unit: Experiment) -> Outcome:
             (self._results / str(unit.number)).mkdir(parents=True)
-            came = Status.ANOMALY if unit.number == 1 else Status.AS_EXPECTED
-            return outcome_of(unit, came, folder=str(unit.number))
+            status = Status.ANOMALY if unit.number == 1 else Status.AS_EXPECTED
+            return outcome_of(unit, status, folder=str(unit.number))
 
         def stop(self) -> None:
             pass
@@ -232,9 +234,9 @@ def test_an_outcome_that_was_stored_before_the_processor_was_measured_is_read() 
     assert (read.took_s, read.cpu_s) == (1.5, None)
 
 
-@pytest.mark.parametrize("came", list(Status))
-def test_an_outcome_comes_back_as_it_was_kept(came: Status) -> None:
-    one = outcome_of(UNITS[0], came, why="so", took_s=1.5, tries=2, cpu_s=3.5, cpu_pressure=0.25)
+@pytest.mark.parametrize("status", list(Status))
+def test_an_outcome_comes_back_as_it_was_kept(status: Status) -> None:
+    one = outcome_of(UNITS[0], status, why="so", took_s=1.5, tries=2, cpu_s=3.5, cpu_pressure=0.25)
     assert OUTCOME.validate_python(OUTCOME.dump_python(one, mode="json")) == one
 
 
@@ -310,7 +312,7 @@ RECORDED, JUDGED = Recording("a"), Judging(Status.AS_EXPECTED)
 
 
 @pytest.mark.parametrize(
-    ("recorder", "judge", "came", "folder"),
+    ("recorder", "judge", "status", "folder"),
     [
         ([RECORDED], [JUDGED], Status.AS_EXPECTED, "a"),
         ([RECORDED], [DiedError("code -9"), JUDGED], Status.AS_EXPECTED, "a"),
@@ -322,7 +324,7 @@ RECORDED, JUDGED = Recording("a"), Judging(Status.AS_EXPECTED)
     ],
 )
 def test_what_becomes_of_a_worker_is_an_outcome(
-    recorder: list[Any], judge: list[Any], came: Status, folder: str, tmp_path: Path
+    recorder: list[Any], judge: list[Any], status: Status, folder: str, tmp_path: Path
 ) -> None:
     pool: Any = WorkerPool(tmp_path, tmp_path, run_s=1)
     pool._judge = Scripted(*judge)
@@ -330,11 +332,11 @@ def test_what_becomes_of_a_worker_is_an_outcome(
     for answer in recorder:
         pool._idle.put(Scripted(answer))
     outcome = pool.execute(UNITS[0])
-    assert (outcome.came, outcome.folder) == (came, folder)
+    assert (outcome.status, outcome.folder) == (status, folder)
 
 
 @pytest.mark.parametrize(
-    ("came", "broken", "acted", "status", "why"),
+    ("status", "broken", "acted", "judged", "why"),
     [
         (Status.ANOMALY, ["durability", "order"], 3, Status.AS_EXPECTED, ""),
         (Status.AS_EXPECTED, ["order"], 3, Status.AS_EXPECTED, ""),
@@ -345,14 +347,14 @@ def test_what_becomes_of_a_worker_is_an_outcome(
     ],
 )
 def test_a_control_by_a_defect_is_as_expected_when_it_acts_and_breaks_its_property(
-    came: Status, broken: list[str], acted: int, status: Status, why: str
+    status: Status, broken: list[str], acted: int, judged: Status, why: str
 ) -> None:
     control = replace(UNITS[0], defects=("callbacks-out-of-order",), breaks=("order",))
-    outcome = outcome_of(control, came, why="so it is", acted=acted)
+    outcome = outcome_of(control, status, why="so it is", acted=acted)
     found = of_control(control, outcome, broken)
-    assert (found.came, why in found.why, bool(why) == bool(found.why)) == (status, True, True)
+    assert (found.status, why in found.why, bool(why) == bool(found.why)) == (judged, True, True)
     both = replace(control, breaks=("order", "lac"))
-    assert of_control(both, outcome, broken).came is not Status.AS_EXPECTED, "it does not break lac"
+    assert of_control(both, outcome, broken).status is not Status.AS_EXPECTED, "it does not break lac"
     torn = of_control(control, outcome, broken, whole=False)
-    assert torn.came is not Status.AS_EXPECTED, "evidence that is not whole meets nothing"
+    assert torn.status is not Status.AS_EXPECTED, "evidence that is not whole meets nothing"
     assert of_control(UNITS[0], outcome, broken) == outcome, "any other run says what it says"

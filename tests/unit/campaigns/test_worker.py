@@ -50,7 +50,7 @@ def sent(request: RunRequest, run: Path | None = None, plan: Plan | None = None)
 
 
 @pytest.mark.parametrize(
-    ("error", "came"),
+    ("error", "status"),
     [
         (IncapableError("mounting needs root, this is user 1000"), Status.IMPOSSIBLE),
         (PrerequisiteError("the disk under results has 3 MB of free space"), Status.ERROR),
@@ -58,7 +58,7 @@ def sent(request: RunRequest, run: Path | None = None, plan: Plan | None = None)
     ],
 )
 def test_only_what_the_machine_can_never_do_is_no_failure(
-    error: FencepostError, came: Status, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    error: FencepostError, status: Status, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_: object, **__: object) -> NoReturn:
         raise error
@@ -69,7 +69,7 @@ def test_only_what_the_machine_can_never_do_is_no_failure(
     found = pickle.loads(pickle.dumps(result)).error
     assert (str(found), found.remedy, found.exit_code) == (str(error), error.remedy, error.exit_code)
     judged = of_error(found)
-    assert (judged.came, judged.why, judged.error) == (came, str(error), type(error).__name__)
+    assert (judged.status, judged.why, judged.error) == (status, str(error), type(error).__name__)
 
 
 def test_a_worker_carries_out_the_very_order_in_the_folder_that_was_made_for_it(
@@ -113,7 +113,7 @@ def test_a_worker_runs_the_very_plan_that_it_is_given(
 
 
 @pytest.mark.parametrize(
-    ("comparison", "came", "why"),
+    ("comparison", "status", "why"),
     [
         (Comparison(True, ("as expected: holds",)), Status.AS_EXPECTED, ""),
         (Comparison(False, ("lost main",), unexpected=True), Status.ANOMALY, "protected: lost main"),
@@ -126,7 +126,7 @@ def test_a_worker_runs_the_very_plan_that_it_is_given(
     ],
 )
 def test_the_outcome_of_a_run_is_that_of_its_exit_code(
-    comparison: Comparison, came: Status, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    comparison: Comparison, status: Status, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = RunFolder.create(tmp_path / "mine" / "now-1", "protected")
     folder.write_run({"repeat": ["fencepost", "replay"]})
@@ -139,7 +139,7 @@ def test_the_outcome_of_a_run_is_that_of_its_exit_code(
     monkeypatch.setattr(worker, "whole", lambda *_: False)
     judge: Any = None
     assert worker._judge("mine/now-1", tmp_path, judge) == Judging(
-        came,
+        status,
         why,
         "1 lost",
         "fencepost replay",

@@ -9,7 +9,6 @@ from tests.histories.story import (
     acked,
     answered,
     closed,
-    convicted,
     created,
     deferred,
     deleted,
@@ -21,6 +20,7 @@ from tests.histories.story import (
     judging,
     kept,
     kinds,
+    kinds_found,
     lac_read,
     lost,
     opened,
@@ -243,7 +243,7 @@ def test_proven_bytes_of_another_writing_are_not_the_entry():
     history = [acked(0), created(), closed(0), kept(0, size_bytes=64)]
     copies = [answered(0, bookie, Holding.PRESENT, size_bytes=64) for bookie in (1, 2, 3)]
     verdict = judged(*history, copies)
-    assert convicted(verdict) == {"durability/corrupt", "content/two_writings"}
+    assert kinds_found(verdict) == {"durability/corrupt", "content/two_writings"}
 
 
 def test_a_damaged_copy_beside_denials_is_corruption_and_not_loss():

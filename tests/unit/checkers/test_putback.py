@@ -13,13 +13,13 @@ from tests.histories.story import (
     acked,
     answered,
     closed,
-    convicted,
     created,
     delivered,
     found,
     judged,
     kept,
     kinds,
+    kinds_found,
     lac_read,
     lost,
     metadata,
@@ -159,34 +159,34 @@ def test_an_id_that_is_used_again_after_the_metadata_was_put_back_is_no_second_a
     again = [created(), back(1, 0), later(created(), 101), later(closed(0, 1), 102)]
     stale = [answered(0, 1, Holding.PRESENT), answered(0, 2, Holding.PRESENT, size_bytes=64)]
     reused = verdict_on(TWICE, again, stale)
-    assert not {"order/acked_twice", "content/two_writings"} & convicted(reused)
+    assert not {"order/acked_twice", "content/two_writings"} & kinds_found(reused)
     assert reused.judgements["order"].verdict is Verdict.VALID
     other = [created(ledger=2), back(1, 0, ledger=2), created(), closed(0)]
-    assert {"order/acked_twice", "content/two_writings"} <= convicted(verdict_on(TWICE, other, stale))
+    assert {"order/acked_twice", "content/two_writings"} <= kinds_found(verdict_on(TWICE, other, stale))
 
 
 def test_with_damaged_metadata_nobody_knows_which_ids_were_used_again() -> None:
     found = {"order/acked_twice", "content/two_writings"}
     damaged = {"damage": ("ledgers: line 3",)}
     hidden = verdict_on(TWICE, created(), **damaged)
-    assert not found & convicted(hidden)
+    assert not found & kinds_found(hidden)
     assert {hidden.judgements[name].verdict for name in ("order", "content")} == {Verdict.UNKNOWN}
-    assert found <= convicted(judged(TWICE, created(), **damaged))
+    assert found <= kinds_found(judged(TWICE, created(), **damaged))
 
 
 def test_a_bookie_that_was_fenced_for_another_ledger_of_the_same_id_may_take_an_add() -> None:
     """It has collected the former ledger, with its fence, when the store no longer knew it."""
     wire = [fenced(1, 10), took(0, 1, 200)]
     lives = [created(), back(1, 0), later(created(), 101)]
-    assert "fencing/accepted_when_fenced" not in convicted(verdict_on(lives, wire, wire=True))
-    assert "fencing/accepted_when_fenced" in convicted(verdict_on(created(), wire, wire=True))
+    assert "fencing/accepted_when_fenced" not in kinds_found(verdict_on(lives, wire, wire=True))
+    assert "fencing/accepted_when_fenced" in kinds_found(verdict_on(created(), wire, wire=True))
 
 
 def test_a_bookie_may_deny_what_it_took_for_another_ledger_of_the_same_id() -> None:
     wire = [took(0, 1, 10), said(Message.READ, 1, 20, entry=0, status=Status.ENOENTRY)]
     lives = [created(), closed(0), back(0)]
-    assert "answers/denied_own_ack" not in convicted(verdict_on(lives, wire, wire=True))
-    assert "answers/denied_own_ack" in convicted(verdict_on(lives[:2], wire, wire=True))
+    assert "answers/denied_own_ack" not in kinds_found(verdict_on(lives, wire, wire=True))
+    assert "answers/denied_own_ack" in kinds_found(verdict_on(lives[:2], wire, wire=True))
 
 
 def test_whether_a_recovery_upon_metadata_that_was_put_back_is_stuck_stays_open() -> None:
@@ -196,7 +196,7 @@ def test_whether_a_recovery_upon_metadata_that_was_put_back_is_stuck_stays_open(
     refused = opened(-1, outcome=Outcome.UNKNOWN, error=-10, **times)
     lives = [created(), recovering(1), back(1, 2)]
     assert verdict_on(lives, refused, **alive).judgements["availability"].undecided == (1,)
-    assert "availability/stuck" in convicted(judged(lives[:2], refused, **alive))
+    assert "availability/stuck" in kinds_found(judged(lives[:2], refused, **alive))
 
 
 AFTER_CLOSE = {
@@ -212,16 +212,16 @@ AFTER_CLOSE = {
 @pytest.mark.parametrize("name", sorted(AFTER_CLOSE.keys() - {"metadata/illegal_move"}))
 def test_a_close_that_was_undone_binds_nobody(name) -> None:
     history = [created(), closed(0, 1, latest_ns=100), AFTER_CLOSE[name]]
-    assert name in convicted(verdict_on(history))
-    assert name not in convicted(verdict_on(history, back(0)))
+    assert name in kinds_found(verdict_on(history))
+    assert name not in kinds_found(verdict_on(history, back(0)))
 
 
 @pytest.mark.parametrize("name", AFTER_CLOSE)
 def test_a_close_of_damaged_metadata_may_have_been_undone(name) -> None:
     history = [created(), closed(0, 1, latest_ns=100), AFTER_CLOSE[name]]
     damaged = {"damage": ("ledgers: line 3",)}
-    assert name not in convicted(verdict_on(history, **damaged))
-    assert name in convicted(judged(history, **damaged)) & convicted(verdict_on(history))
+    assert name not in kinds_found(verdict_on(history, **damaged))
+    assert name in kinds_found(judged(history, **damaged)) & kinds_found(verdict_on(history))
 
 
 def test_a_ledger_that_our_fault_removed_is_an_explained_loss() -> None:

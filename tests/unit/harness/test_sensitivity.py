@@ -25,8 +25,8 @@ EXPERIMENTS = experiments_with(UNITS, NAMES)
 Carry = Callable[[Experiment], Outcome]
 
 
-def came(came: Status, acted: int = 1, **columns: object) -> Carry:
-    return lambda unit: replace(outcome_of(unit, came, took_s=2.0, **columns), acted=acted)
+def ends_with(status: Status, acted: int = 1, **columns: object) -> Carry:
+    return lambda unit: replace(outcome_of(unit, status, took_s=2.0, **columns), acted=acted)
 
 
 def carried(tmp_path: Path, carry: Carry, parallel: int = 1) -> tuple[Store, list[str]]:
@@ -60,7 +60,11 @@ def test_each_run_is_tried_with_each_defect_that_its_release_can_have() -> None:
 def test_a_defect_that_was_caught_is_not_run_again(tmp_path: Path) -> None:
     def carry(unit: Experiment) -> Outcome:
         caught = unit.defects == ("fence-ignored",) and unit.scenario.endswith("threshold")
-        return came(Status.ANOMALY, showed=("order",))(unit) if caught else came(Status.AS_EXPECTED)(unit)
+        return (
+            ends_with(Status.ANOMALY, showed=("order",))(unit)
+            if caught
+            else ends_with(Status.AS_EXPECTED)(unit)
+        )
 
     store, run = carried(tmp_path, carry)
     assert [name.split()[0] for name in run] == [
@@ -77,16 +81,16 @@ def test_a_defect_that_was_caught_is_not_run_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("carry", "expected"),
     [
-        (came(Status.ANOMALY, showed=("order",)), Found.CAUGHT),
-        (came(Status.ANOMALY, showed=("decision",)), Found.CAUGHT),
-        (came(Status.ANOMALY), Found.NOTICED),
-        (came(Status.UNKNOWN), Found.NOTICED),
-        (came(Status.ERROR), Found.NOTICED),
-        (came(Status.HUNG), Found.NOTICED),
-        (came(Status.AS_EXPECTED), Found.MISSED),
-        (came(Status.ANOMALY, acted=0, showed=("order",)), Found.NEVER_ACTED),
-        (came(Status.AS_EXPECTED, acted=0), Found.NEVER_ACTED),
-        (came(Status.IMPOSSIBLE, acted=0), Found.NEVER_ACTED),
+        (ends_with(Status.ANOMALY, showed=("order",)), Found.CAUGHT),
+        (ends_with(Status.ANOMALY, showed=("decision",)), Found.CAUGHT),
+        (ends_with(Status.ANOMALY), Found.NOTICED),
+        (ends_with(Status.UNKNOWN), Found.NOTICED),
+        (ends_with(Status.ERROR), Found.NOTICED),
+        (ends_with(Status.HUNG), Found.NOTICED),
+        (ends_with(Status.AS_EXPECTED), Found.MISSED),
+        (ends_with(Status.ANOMALY, acted=0, showed=("order",)), Found.NEVER_ACTED),
+        (ends_with(Status.AS_EXPECTED, acted=0), Found.NEVER_ACTED),
+        (ends_with(Status.IMPOSSIBLE, acted=0), Found.NEVER_ACTED),
     ],
 )
 def test_what_the_runs_of_a_defect_say_of_it(tmp_path: Path, carry: Carry, expected: Found) -> None:
@@ -97,7 +101,7 @@ def test_what_the_runs_of_a_defect_say_of_it(tmp_path: Path, carry: Carry, expec
 def test_what_was_stored_is_read_again_and_the_rest_goes_on(tmp_path: Path) -> None:
     store = begin(tmp_path, "sensitivity", EXPERIMENTS)
     assert found(store) == [Found.NOT_TRIED, Found.NOT_TRIED]
-    store.add(came(Status.ANOMALY, showed=("order",))(EXPERIMENTS[0]))
+    store.add(ends_with(Status.ANOMALY, showed=("order",))(EXPERIMENTS[0]))
     again = sensitivity._store(tmp_path, EXPERIMENTS, new=False)
     assert again.path == store.path
     assert {one.defects for one in pending(again, EXPERIMENTS)} == {("limbo-denied",)}
@@ -108,7 +112,7 @@ def test_what_was_stored_is_read_again_and_the_rest_goes_on(tmp_path: Path) -> N
 def test_the_table_and_the_page_name_what_was_found(tmp_path: Path) -> None:
     store, _ = carried(
         tmp_path,
-        came(
+        ends_with(
             Status.ANOMALY,
             why="not expected: fencing | x",
             headline="1 of 21 lost",
