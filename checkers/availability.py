@@ -28,7 +28,7 @@ from checkers.facts.boots import Health, by_lives, life_of
 from checkers.facts.ledgers import OPENED, PASS_TIMES, REFUSED, RELEASED, Pass, histories, passes
 from checkers.facts.parts import delivered, entries_of, final
 from checkers.facts.versions import Version, lasting_duties
-from checkers.facts.wording import entries_text, listed, some_notes
+from checkers.facts.wording import entries_text, some_notes
 from checkers.judging.contract import Batch, Checker, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.judging.found import Found, capped, set_rows, span_rows
 from checkers.sets.marks import Marks
@@ -158,7 +158,7 @@ def _refused(ledger: int, facts: LedgerFacts, run: RunFacts) -> _Refused:
     metadata, name = facts.once(histories), run.ledger_text(ledger)
     _, errors, began_ns, ended_ns, numbers = zip(*facts.of(REFUSED, ledger), strict=True)
     health = Health(run, min(began_ns), max(ended_ns))
-    attempts = f"({counted(sum(numbers), 'attempt')}, error {listed(map(str, errors))})"
+    attempts = f"({counted(sum(numbers), 'attempt')}, error {', '.join(map(str, errors))})"
     version = metadata.of.get(ledger, (None,))[-1]
     doubt = _doubt(set(errors), version, health)
     if ledger in metadata.put_back:
@@ -170,7 +170,7 @@ def _refused(ledger: int, facts: LedgerFacts, run: RunFacts) -> _Refused:
     write_sets = [[ensemble[at] for at in places] for places in version.metadata().quorums.write_sets()]
     worst = max(write_sets, key=lambda bookies: len(lossy.keys() & set(bookies)))
     lost = "; ".join(lossy[bookie] for bookie in worst if bookie in lossy)
-    duty = f"write set {listed(map(run.bookie_name, worst))}, AQ {ack}"
+    duty = f"write set {', '.join(map(run.bookie_name, worst))}, AQ {ack}"
     if sum(bookie in lossy for bookie in worst) >= ack:
         return _Refused(f"{name}: stalled as promised {attempts}: {lost} ({duty})", stalled=True)
     keyless = [
@@ -187,7 +187,7 @@ def _refused(ledger: int, facts: LedgerFacts, run: RunFacts) -> _Refused:
         f"{run.time_text(health.ended_ns)} were refused {attempts}",
         f"every bookie was up all the while; of {duty}, "
         f"{f'only these had lost state: {lost}' if lost else 'none had lost state'}",
-        *([f"{listed(keyless)} refused the ledger's key, by its log"] if keyless else []),
+        *([f"{', '.join(keyless)} refused the ledger's key, by its log"] if keyless else []),
     )
     return _Refused("", finding=stuck)
 
@@ -208,7 +208,7 @@ def _doubt(errors: set[int], version: Version | None, health: Health) -> str:
         return str(error)
     ensemble = version.fragments[-1][1] if version.fragments else ()
     if set(version.last_ensemble) - health.run.bookies.keys() or len(ensemble) != version.shape[0]:
-        return f"its last ensemble is {listed(ensemble) or 'empty'}"
+        return f"its last ensemble is {', '.join(ensemble) or 'empty'}"
     return "; ".join(health.ailing())
 
 
@@ -234,7 +234,7 @@ def _reads(
             inside = (entries >= first) & (entries <= last)
             whole = [bookie for bookie, mask in throughout.items() if mask[inside].all()]
             some = [bookie for bookie, mask in throughout.items() if mask[inside].any()]
-            names = listed(map(run.bookie_name, sorted(whole or some)))
+            names = ", ".join(map(run.bookie_name, sorted(whole or some)))
             yield _unreadable((ledger, first, last), names, reading, around, run)
         unproven = Spans.of_entries(ledger, entries[at_the_end & ~proven])
         doubtful += _each(unproven, "denied at the end; a bookie shows it later, perhaps fetched since", run)

@@ -15,7 +15,7 @@ from checkers.facts.alterations import disturbed, injected, of_one_life
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import PASS_TIMES, histories, passes
 from checkers.facts.parts import acked, delivered, entries_of, identified, proven, signed, written
-from checkers.facts.wording import entries_text, listed
+from checkers.facts.wording import entries_text
 from checkers.judging.contract import Batch, Checker, LedgerFacts, RunFacts
 from checkers.judging.found import Found, capped, ledger_rows, mark_rows, set_rows, span_rows
 from checkers.sets.marks import Marks, unmarked
@@ -121,7 +121,7 @@ def _damaged_copies(found: Found, histories: Histories, run: RunFacts) -> Spans:
 def _damaged(spoiled: Spans, copies: Marks, run: RunFacts) -> Iterator[Finding]:
     for ledger, first, last in spoiled:
         bookies = sorted({bookie for bookie, *_ in copies.within(ledger, first, last)})
-        names, entries = listed(map(run.bookie_name, bookies)), entries_text(first, last)
+        names, entries = ", ".join(map(run.bookie_name, bookies)), entries_text(first, last)
         yield run.finding(
             "content/damaged_copy",
             (ledger, first, last),

@@ -24,7 +24,7 @@ from checkers.facts.alterations import lives_hidden, put_back_notes
 from checkers.facts.ledgers import histories, operations_fact
 from checkers.facts.parts import acked, delivered, flagged, proven
 from checkers.facts.versions import Version
-from checkers.facts.wording import listed, some_notes
+from checkers.facts.wording import some_notes
 from checkers.judging.contract import Batch, Checker, LedgerFacts, RunFacts, by_ledger, value_at
 from checkers.judging.found import Found, capped, ledger_rows
 from checkers.sets.marks import Marks
@@ -198,7 +198,7 @@ def _finding(kind: str, version: Version, wrong: str, proof: tuple[str, ...], ru
 
 def _not_seen(gaps: dict[int, list[tuple[int, int]]], run: RunFacts) -> list[str]:
     def note(ledger: int) -> str:
-        runs = listed(str(a) if a == b else f"{a}..{b}" for a, b in gaps[ledger])
+        runs = ", ".join(str(a) if a == b else f"{a}..{b}" for a, b in gaps[ledger])
         return f"{run.ledger_text(ledger)}: metadata versions {runs} not seen"
 
     return some_notes(list(gaps), note, "ledger", " with metadata versions not seen")

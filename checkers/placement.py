@@ -15,7 +15,7 @@ from typing import NamedTuple
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import histories
 from checkers.facts.versions import Version
-from checkers.facts.wording import entries_text, listed, some_notes
+from checkers.facts.wording import entries_text, some_notes
 from checkers.judging.contract import Checker, LedgerFacts, RunFacts
 from checkers.judging.found import Found, capped
 from evidence.findings import Finding, Judgement, Verdict
@@ -89,7 +89,7 @@ def _doubt(one: Placed, run: RunFacts) -> str:
     where = f"{run.ledger_text(one.ledger)}: the fragment from entry {one.first} on"
     unknown = [name for name in one.bookies if name not in run.racks]
     if unknown:
-        return f"{where} names {listed(unknown)}, of which no rack is known"
+        return f"{where} names {', '.join(unknown)}, of which no rack is known"
     try:
         ensemble = one.version.metadata().quorums.ensemble
     except ValueError as error:
@@ -114,9 +114,9 @@ def _finding(one: Placed, narrow: Names, run: RunFacts) -> Finding:
         (one.ledger, one.first, one.last, 1),
         f"{which}: a write set in {len(racks)} of {wanted} racks",
         f"metadata version {one.version.version}: from entry {one.first} on {_racked(one.bookies, run)}",
-        f"write set {_racked(narrow, run)}: only {listed(racks)}",
+        f"write set {_racked(narrow, run)}: only {', '.join(racks)}",
     )
 
 
 def _racked(bookies: Names, run: RunFacts) -> str:
-    return listed(f"{bookie} ({run.racks[bookie]})" for bookie in bookies)
+    return ", ".join(f"{bookie} ({run.racks[bookie]})" for bookie in bookies)

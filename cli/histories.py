@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from checkers.facts.wording import listed
 from checkers.histories.adding import LINEARIZABLE, SET, judge_set
 from checkers.histories.offsets import LOG, judge_offsets
 from checkers.log.checker import judge_log
@@ -51,8 +50,8 @@ def _judged(path: Path, model: str) -> Judgement:
     if model == LOG:
         return judge_offsets(read_operations(path))
     if model not in MODELS:
-        others = listed((SET, LINEARIZABLE, LOG))
-        raise UsageError(f"no model {model!r}; there are {others}, and for list-append {listed(MODELS)}")
+        others = ", ".join((SET, LINEARIZABLE, LOG))
+        raise UsageError(f"no model {model!r}; there are {others}, and for list-append {', '.join(MODELS)}")
     return judge_log(read_jepsen(path), model=model)
 
 

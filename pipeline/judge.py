@@ -24,7 +24,7 @@ from evidence.folder import RunFolder, write_json
 from evidence.schemas import BLOCKED, TABLES
 from pipeline.blocks import TASKS_OF_CORE, Block, Bucket, Columns, batches, largest_block, rows_of, shared_out
 from pipeline.session import Session
-from pipeline.tables import facts_files, listed, read_facts, read_table, rows_in, write_findings
+from pipeline.tables import all_findings, facts_files, read_facts, read_table, rows_in, write_findings
 from protocol.errors import EvidenceError, JudgementError
 
 _UNASKED: Columns = {"census": ("digest",), "frames": ("connection", "protocol", "txn")}
@@ -94,7 +94,7 @@ def judge(session: Session, folder: RunFolder) -> RunVerdict:
 
 def _is_cut(verdict: RunVerdict) -> bool:
     """Whether a list of findings is as long as it may be."""
-    lengths = Counter((one.property, one.kind, one.loss, one.ledger) for one in listed(verdict))
+    lengths = Counter((one.property, one.kind, one.loss, one.ledger) for one in all_findings(verdict))
     return max(lengths.values(), default=0) >= KEPT
 
 

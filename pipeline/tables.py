@@ -53,7 +53,7 @@ def rows_in(tables: Path, name: str) -> int:
 
 def write_findings(path: Path, verdict: RunVerdict) -> None:
     """Write every finding of a verdict: a row each, with the columns of :data:`FINDINGS`."""
-    rows = [asdict(finding) for finding in listed(verdict)]
+    rows = [asdict(finding) for finding in all_findings(verdict)]
     pq.write_table(pa.Table.from_pylist(rows, schema=FINDINGS), path, compression="zstd")
 
 
@@ -61,10 +61,10 @@ def read_findings(path: Path, verdict: RunVerdict) -> Sequence[Finding]:
     """Every finding of a verdict, whether or not its lists were cut."""
     if path.exists():
         return [Finding(**row) for row in pq.read_table(path).to_pylist()]
-    return listed(verdict)
+    return all_findings(verdict)
 
 
-def listed(verdict: RunVerdict) -> list[Finding]:
+def all_findings(verdict: RunVerdict) -> list[Finding]:
     """The findings in a verdict's lists."""
     return [finding for judgement in verdict.judgements.values() for finding in judgement.findings]
 

@@ -39,7 +39,7 @@ from checkers.facts.promises import (
     promises_found,
 )
 from checkers.facts.versions import DELETED, duties
-from checkers.facts.wording import entries_text, listed, some_notes
+from checkers.facts.wording import entries_text, some_notes
 from checkers.judging.contract import EVERY_LEDGER, Batch, Checker, LedgerFacts, Rows, RunFacts, value_at
 from checkers.judging.found import Found, kept, set_rows, span_rows
 from checkers.sets.spans import Spans, ints
@@ -280,7 +280,7 @@ class _Conclusion:
             numbers = self._numbers(kind, span)
             agreed = [bookie for bookie in sorted(due) if numbers[bookie] == last - first + 1]
             if agreed:
-                names = listed(self.run.bookie_name(bookie) for bookie in agreed)
+                names = ", ".join(self.run.bookie_name(bookie) for bookie in agreed)
                 number = max(self.facts.once(passes))
                 yield f"census pass {number}: {names} {answer} {entries_text(first, last)}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from protocol.wording import counted
@@ -14,11 +14,6 @@ _NOTES = 20
 def entries_text(first: int, last: int) -> str:
     """``entry 3`` or ``entries 3..9``."""
     return f"entry {first}" if first == last else f"entries {first}..{last}"
-
-
-def listed(names: Iterable[str]) -> str:
-    """``b1, b2, b3``."""
-    return ", ".join(names)
 
 
 def operation_text(seq: int) -> str:

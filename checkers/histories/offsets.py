@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from checkers.facts.wording import listed
 from checkers.judging.found import capped
 from evidence.codes import Outcome
 from evidence.exchange.operations import Operation, hashable, text_of
@@ -127,7 +126,7 @@ def _see(operations: Sequence[Operation]) -> _Seen:
             _take(one, seen)
         elif one.function not in ("crash", "debug-topic-partitions", "close"):
             raise EvidenceError(
-                f"operation {one.index}: function {one.function!r}; the model log has {listed(_CLIENTS)}, "
+                f"operation {one.index}: function {one.function!r}; the model log has {', '.join(_CLIENTS)}, "
                 "assign and subscribe",
                 remedy="other models read other histories: see docs/log.md",
             )

@@ -31,7 +31,7 @@ from checkers.facts.ledgers import histories, operations_fact
 from checkers.facts.parts import acked, identified, received_lac
 from checkers.facts.versions import Version, duties, in_force
 from checkers.facts.wire import LOGGED, answers
-from checkers.facts.wording import entries_text, listed, operation_text
+from checkers.facts.wording import entries_text, operation_text
 from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, by_ledger, value_at
 from checkers.judging.found import Found, Row, first_rows, kept, span_rows
 from checkers.sets.ordering import changes
@@ -320,7 +320,7 @@ def _replaced(row: Row, votes: list[tuple[int, ...]], facts: LedgerFacts, run: R
         f"metadata: the ack quorum is {number}",
         *(
             f"metadata version {version.version}, then in force: entry {row.first} belongs to "
-            f"{listed(map(run.bookie_name, sorted(duties((version,), ints([row.first]), run.bookies))))}"
+            f"{', '.join(map(run.bookie_name, sorted(duties((version,), ints([row.first]), run.bookies))))}"
             for version in in_force(chain, due_ns, due_ns)
         ),
         f"{who} got ok for entry {row.first} at {run.time_text(due_ns)} ({operation_text(seq)})",

@@ -36,7 +36,7 @@ from checkers.facts.ledgers import HIGHEST_LAC, histories, operations_fact
 from checkers.facts.parts import TELLING, acked, entries_of, identified, received_lac
 from checkers.facts.versions import Version, duties
 from checkers.facts.wire import UNPROVEN, proven_answers_about_entries, requests
-from checkers.facts.wording import entries_text, listed, operation_text
+from checkers.facts.wording import entries_text, operation_text
 from checkers.judging.contract import Batch, Checker, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
 from checkers.judging.found import Found, Row, capped, first_rows, kept, ledger_rows, set_rows
 from checkers.lac.acks import (
@@ -342,7 +342,8 @@ def _outside_findings(rows: list[Row], facts: LedgerFacts, run: RunFacts) -> Ite
             f"{name} answered EOK to the add of entry {row.first} by {run.client_name(source)} at "
             f"{run.time_text(received_ns)} (frame {seq})",
             *(
-                f"metadata version {version.version}: from entry {first} on {listed(map(name_of_id, names))}"
+                f"metadata version {version.version}: from entry {first} on "
+                f"{', '.join(map(name_of_id, names))}"
                 for first, names in version.fragments
             ),
         )

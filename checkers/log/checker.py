@@ -17,7 +17,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from checkers.facts.wording import listed
 from checkers.judging.contract import Batch, Checker, LedgerFacts, RunFacts
 from checkers.judging.found import Found, capped, whole_rows
 from checkers.log.cycles import Limits, Result, find_cycles
@@ -49,7 +48,7 @@ def judge_log(given: Transactions, *, model: str = STRONGEST, limits: Limits | N
     Raises ``UsageError`` for a model that there is not.
     """
     if model not in MODELS:
-        raise UsageError(f"no consistency model {model!r}; there are {listed(MODELS)}")
+        raise UsageError(f"no consistency model {model!r}; there are {', '.join(MODELS)}")
     versions = version_orders(given)
     direct, counts = _direct(given, versions)
     edges = all_edges(given, versions)
@@ -111,10 +110,12 @@ def _notes(
     out = ruled_out(counts)
     if out:
         stronger = [name for name in out if name not in weakest(out)]
-        yield f"ruled out: {listed(weakest(out))}" + (f"; so also {listed(stronger)}" if stronger else "")
+        yield f"ruled out: {', '.join(weakest(out))}" + (
+            f"; so also {', '.join(stronger)}" if stronger else ""
+        )
     beside = sorted(set(counts) - forbidden(model))
     if beside:
-        yield f"found, and allowed by {model}: " + listed(f"{kind} ({counts[kind]:,})" for kind in beside)
+        yield f"found, and allowed by {model}: " + ", ".join(f"{kind} ({counts[kind]:,})" for kind in beside)
     if several:
         yield (
             f"{counted(several, 'append')} repeated an element that was appended to the same log before: "

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from checkers.facts.ledgers import histories
 from checkers.facts.wire import LOGGED
-from checkers.facts.wording import entries_text, listed
+from checkers.facts.wording import entries_text
 from checkers.judging.contract import Batch, Checker, LedgerFacts, RunFacts
 from checkers.judging.found import BOOKIE_WORDS, Found, Row, bookies_in, capped
 from checkers.recovery.closes import Close, Ensemble, closes_by_recovery
@@ -237,7 +237,7 @@ class _Recoveries:
             )
 
     def _bookies(self, numbers: Iterable[int]) -> str:
-        return listed(self.run.bookie_name(number) for number in numbers) or "no bookie"
+        return ", ".join(self.run.bookie_name(number) for number in numbers) or "no bookie"
 
     def _unread(self, row: Row) -> Finding:
         ledger, first, last, count, (number, sent_ns) = row

@@ -19,7 +19,6 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from checkers.facts.histories import Histories
-from checkers.facts.wording import listed
 from checkers.judging.contract import RunFacts
 from checkers.judging.found import Found, Row
 from checkers.recovery.closes import Close
@@ -222,7 +221,7 @@ def differences(
             text = f"{name} was fenced on {counted(answers, 'answer')}"
             little.append(f"{text}; BP-46 asks for {wanted} (EC)")
         if closer.fenced_empty:
-            who = listed(run.bookie_name(bookie) for bookie in sorted(closer.fenced_empty))
+            who = ", ".join(run.bookie_name(bookie) for bookie in sorted(closer.fenced_empty))
             text = f"{name}: {who} answered a fencing read with an explicit negative, which counted"
             denied.append(f"{text}; BP-46 says that there is none")
     entries = {kind: sum(row.number for row in found.firsts(kind, 1)) for kind in ("few", "many")}

@@ -21,7 +21,7 @@ from checkers.facts.boots import Health, boots_of
 from checkers.facts.ledgers import PASS_TIMES, RELEASED, Pass, histories, passes, tops
 from checkers.facts.parts import of_plan, received_lac
 from checkers.facts.versions import Version, in_force
-from checkers.facts.wording import entries_text, listed, some_notes
+from checkers.facts.wording import entries_text, some_notes
 from checkers.judging.contract import Batch, Checker, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.judging.found import Found, capped, set_rows
 from checkers.replicas.copies import Move, Short, Shown, copies, due_entries, moves, shorts
@@ -225,7 +225,7 @@ class _Case:
                 (self.ledger,),
                 f"repair failed {tries.number} times in a row",
                 self._demand(),
-                f"marked under-replicated, lacking {listed(tries.missing) or 'an unknown bookie'}",
+                f"marked under-replicated, lacking {', '.join(tries.missing) or 'an unknown bookie'}",
                 f"a worker locked and unlocked the ledger {tries.number} times between {between}; "
                 "the mark stayed",
                 "nothing changed meanwhile, enough bookies with copies were up, and no fault hindered repair",
@@ -287,7 +287,7 @@ class _Case:
     def _demand(self) -> str:
         latest = self.versions[-1]
         fragments = "; ".join(
-            f"from entry {first} on {listed(name.rpartition(':')[0] or name for name in names)}"
+            f"from entry {first} on {', '.join(name.rpartition(':')[0] or name for name in names)}"
             for first, names in latest.fragments
         )
         return f"metadata version {latest.version}: WQ {latest.shape[1]}, {fragments}"
@@ -304,4 +304,4 @@ class _Case:
         return f"{name} boot {last.number} {last.how} at {self.run.time_text(last.ended_ns)}"
 
     def _names(self, bookies: tuple[int, ...]) -> str:
-        return listed(self.run.bookie_name(bookie) for bookie in bookies)
+        return ", ".join(self.run.bookie_name(bookie) for bookie in bookies)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from checkers.facts.alterations import by_commands, fault_text, injected
-from checkers.facts.wording import listed
 from checkers.judging.contract import Event, RunFacts
 from evidence.codes import NEVER
 from protocol.faults import effects_of
@@ -41,7 +40,7 @@ class Repair:
             if marks[-1].name == MARKED:
                 yield (
                     f"{self.run.ledger_text(ledger)} was still marked under-replicated, "
-                    f"lacking {listed(missing(marks[-1])) or 'an unknown bookie'}"
+                    f"lacking {', '.join(missing(marks[-1])) or 'an unknown bookie'}"
                 )
             elif marks[-1].latest_ns >= self.by_ns:
                 yield f"{self.run.ledger_text(ledger)} was perhaps still marked under-replicated"
@@ -66,7 +65,7 @@ class Repair:
         marks = self.marks.get(ledger, ())
         if not marks:
             return "the ledger was never marked under-replicated"
-        lacking = next((listed(missing(mark)) for mark in reversed(marks) if mark.name == MARKED), "")
+        lacking = next((", ".join(missing(mark)) for mark in reversed(marks) if mark.name == MARKED), "")
         return (
             f"the ledger was marked under-replicated at {self.run.time_text(marks[0].latest_ns)}"
             f"{f' (lacking {lacking})' if lacking else ''}, the mark vanished at "

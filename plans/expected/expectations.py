@@ -24,7 +24,7 @@ from pydantic import (
 from plans.cluster import SettingText
 from plans.grammar.names import ClientName, LedgerName, Params, one_of
 from plans.reading.document import KEY
-from plans.reading.mistakes import listed, one_named, refused, validated
+from plans.reading.mistakes import a_list, one_named, refused, validated
 from plans.reading.nearest import unknown
 from plans.versions import VersionRange, within
 
@@ -184,7 +184,7 @@ def _by_name(value: object, info: ValidationInfo) -> Expectation:
 
 Stated = Annotated[
     tuple[Annotated[SerializeAsAny[Expectation], PlainValidator(_by_name)], ...],
-    listed("an expectation is a list: `[holds]` or `[{breaks: {property: durability}}]`"),
+    a_list("an expectation is a list: `[holds]` or `[{breaks: {property: durability}}]`"),
 ]
 """What a plan expects of one mode."""
 

@@ -29,7 +29,7 @@ from pydantic import (
 from plans.grammar.names import Params, Range, names_in
 from plans.grammar.steps import AnyCondition, Elapsed, HasOutcome, RecordedCondition
 from plans.reading.document import KEY, Tree
-from plans.reading.mistakes import listed, one_named, refused, validated
+from plans.reading.mistakes import a_list, one_named, refused, validated
 from plans.reading.nearest import unknown
 from plans.reading.walk import MODIFIERS
 
@@ -236,7 +236,7 @@ class Together(Timing):
     """Sequences of steps that run at the same time; the block ends when the last of them ends."""
 
     branches: Annotated[
-        tuple[Branch, ...], listed("`together` must be a list of branches, each a list of steps")
+        tuple[Branch, ...], a_list("`together` must be a list of branches, each a list of steps")
     ] = Field(alias="together")
 
 
@@ -249,8 +249,8 @@ Step = StepSpec | Together
 _Step = Annotated[
     Annotated[StepSpec, Tag("step")] | Annotated[Together, Tag("block")], Discriminator(_step_or_block)
 ]
-Branch = Annotated[tuple[_Step, ...], listed("a branch of `together` must be a list of steps, at least one")]
-Steps = Annotated[tuple[_Step, ...], listed("`steps` must be a list of steps, at least one")]
+Branch = Annotated[tuple[_Step, ...], a_list("a branch of `together` must be a list of steps, at least one")]
+Steps = Annotated[tuple[_Step, ...], a_list("`steps` must be a list of steps, at least one")]
 
 
 def rebuilt(
@@ -282,7 +282,8 @@ class Chaos(Params):
     at_most_down: int = Field(default=1, ge=1)
     settle_timeout_s: float | None = Field(default=None, gt=0)
     faults: Annotated[
-        tuple[ChaosFault, ...], listed("`faults` must be a list, such as `[{kill: {target: any-bookie}}]`")
+        tuple[ChaosFault, ...],
+        a_list("`faults` must be a list, such as `[{kill: {target: any-bookie}}]`"),
     ] = ()
 
     @field_validator("settle_timeout_s")

@@ -101,7 +101,7 @@ def checked(check: Callable[[Any], object]) -> AfterValidator:
     return AfterValidator(kept)
 
 
-def listed(otherwise: str) -> BeforeValidator:
+def a_list(otherwise: str) -> BeforeValidator:
     """A validator of lists with one item at least; ``otherwise`` is the sentence about any other value."""
 
     def check(value: object) -> object:
