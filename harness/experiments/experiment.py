@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, Field
 
 from evidence.collected import code_stamp
 from harness.request import RunRequest
@@ -129,7 +131,8 @@ class Outcome:
     mode: str
     version: str
     seed: int
-    status: Status
+    # Files that were written before 2026-11-27 call it ``came``.
+    status: Annotated[Status, Field(validation_alias=AliasChoices("status", "came"))]
     why: str = ""
     headline: str = ""
     folder: str = ""

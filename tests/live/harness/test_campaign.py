@@ -41,7 +41,7 @@ def test_a_night_that_is_killed_goes_on_where_it_was(fencepost: Start, tmp_path:
     first.assert_nothing_left()
     done = kept()
     assert 1 <= len(done) < 3  # late on a busy machine, the kill may have come in the third
-    assert {one["came"] for one in done.values()} == {"as expected"}
+    assert {one["status"] for one in done.values()} == {"as expected"}
 
     again = fencepost("campaign", str(file), "--junit", str(tmp_path / "junit.xml"))
     code, text = again.finish()
@@ -82,7 +82,7 @@ def test_kills_at_random_moments_lose_no_run_and_leave_nothing(
         assert kept() == done | kept(), "a finished run is lost, or was repeated"
         assert not [line for line in _mounts_and_loops() if str(tmp_path) in line]
         done = kept()
-    assert {one["came"] for one in done.values()} <= {"as expected"}, done
+    assert {one["status"] for one in done.values()} <= {"as expected"}, done
 
 
 def _mounts_and_loops() -> list[str]:
