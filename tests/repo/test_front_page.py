@@ -5,7 +5,17 @@ from pathlib import Path
 
 README_LINES = 150
 CELL_WORDS = 20
-FINDING_ROWS = ["Effect", "Needs", "Releases", "Not affected", "Code", "Upstream", "Reproduce", "Workaround"]
+FINDING_ROWS = [
+    "Effect",
+    "Needs",
+    "Releases",
+    "Not affected",
+    "Cause",
+    "Code",
+    "Upstream",
+    "Reproduce",
+    "Workaround",
+]
 FINDING_SECTIONS = [
     "What happens",
     "Settings that are not defaults",
@@ -15,6 +25,10 @@ FINDING_SECTIONS = [
     "Cause",
     "What would fix it",
 ]
+CAUSE = re.compile(
+    r"^\| \*\*Cause\*\* \| (shown: (with the \[cure\]\S+ `(?P<cure>[\w-]+)` )?.*\d|by reading of the code)",
+    re.M,
+)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.M | re.S)
 
@@ -77,6 +91,25 @@ def test_every_finding_has_the_form_of_a_bug_report(root: Path) -> None:
     findings = root / "docs" / "findings"
     pages = [page for page in findings.glob("*.md") if page.name != "README.md"]
     assert {page.name: missing for page in pages if (missing := missing_parts(page.read_text()))} == {}
+
+
+def test_every_page_says_how_its_cause_is_known(root: Path) -> None:
+    docs = root / "docs"
+    pages = [page for page in (docs / "findings").glob("*.md") if page.name != "README.md"]
+    causes = {page.stem: CAUSE.search(page.read_text()) for page in pages}
+    cured = {(cause["cure"], name) for name, cause in causes.items() if cause and cause["cure"]}
+    read = [name for name, cause in causes.items() if cause and "by reading" in cause[0]]
+    measured = (docs / "cures.md").read_text().split("## What was measured")[1]
+    assert [name for name, cause in causes.items() if not cause] == []
+    assert cured == set(re.findall(r"^\| `([\w-]+)` \|.*\(findings/([\w-]+)\.md\) \|$", measured, re.M))
+    index = _words(docs / "findings" / "README.md")
+    assert f"{len(cured)} pages have a [cure]" in index
+    assert f"{len(pages) - len(cured) - len(read)} have a control" in index
+    assert f"In {len(read)} the cause is by reading" in index
+
+
+def _words(page: Path) -> str:
+    return " ".join(page.read_text().split())
 
 
 def test_a_missing_part_is_seen() -> None:
