@@ -108,6 +108,15 @@ def test_every_page_says_how_its_cause_is_known(root: Path) -> None:
     assert f"In {len(read)} the cause is by reading" in index
 
 
+def test_readme_counts_the_threads_of_the_index(root: Path) -> None:
+    index = (root / "docs" / "findings" / "README.md").read_text()
+    upstream = re.findall(r"^\| \[.*\]\([\w-]+\.md\) \|.*\| (\S+)[^|]* \|$", index, re.M)
+    counts = f"{upstream.count('open')} of the {len(upstream)} findings match an open issue"
+    assert counts in _words(root / "README.md")
+    assert f"and {upstream.count('closed')} a closed one" in _words(root / "README.md")
+    assert set(upstream) == {"open", "closed", "symptom", "none"}
+
+
 def _words(page: Path) -> str:
     return " ".join(page.read_text().split())
 
