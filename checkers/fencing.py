@@ -14,7 +14,7 @@ without waiting for it).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -37,14 +37,40 @@ from checkers.judging.contract import (
     RunFacts,
     value_at,
 )
-from checkers.judging.found import Found, Row, first_rows, kept, span_rows
+from checkers.judging.found import Found, Row, first_rows, kept, proof_columns, span_rows
 from checkers.sets.spans import LAST_ENTRY, Ints, Spans
 from evidence.codes import EXPLICIT_NEGATIVES, NEVER, Direction, FrameFlag, Message, Status
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.wording import counted
 
-_AFTER, _TAKEN = "added_after_close", "accepted_when_fenced"
-_DENIED = {f"took after {status.name}": status for status in EXPLICIT_NEGATIVES}
+_AFTER, _TAKEN, _DENIED = "added_after_close", "accepted_when_fenced", "accepted_after_denial"
+
+
+class AddedLate(NamedTuple):
+    """The proof of an add after the close: of neighbours the add that was invoked first."""
+
+    invoked_ns: int
+    seq: int
+    client: int
+    completed_ns: int
+
+
+class TookLate(NamedTuple):
+    """The proof of an add that a life took when fenced: of neighbours the add that was asked first."""
+
+    life: int
+    asked_ns: int
+    seq: int
+    source: int
+    received_ns: int
+
+
+class Took(NamedTuple):
+    """When a life acknowledged an add, and in which frame."""
+
+    life: int
+    received_ns: int
+    seq: int
 
 
 class Answer(NamedTuple):
@@ -107,20 +133,19 @@ class Fencing(Checker):
         """Adds invoked after a close, and normal adds that a bookie took after it had answered to fencing."""
         added = batch.operations.once(acked)
         taken = proven_answers(batch.frames, Message.ADD).of(status=Status.EOK)
-        after = _rows(_AFTER, _after_a_close(added, facts), "invoked_ns", "completed_ns", "client")
+        late = _after_a_close(added, facts)
+        proof = proof_columns(AddedLate._fields, late)
+        after = first_rows(_AFTER, late["ledger"], late["entry"], proof=proof)
         # Who took the first of neighbouring adds that came after the close.
         took = taken.where(
             Spans.of_entries(after["ledger"], after["first"]).has(taken["ledger"], taken["entry"])
         )
-        proof = [lives(took), took["received_ns"], took["seq"]]
+        proof = proof_columns(Took._fields, took, life=lives(took))
         return Found.of(
             after,
             span_rows("took", took["ledger"], took["entry"], proof=proof),
-            *(
-                _rows(kind, rows, "asked_ns", "received_ns", "source", [lives(rows)])
-                for kind, status in ((_TAKEN, Status.EOK), *_DENIED.items())
-                for rows in [_taken_after(taken, status, facts)]
-            ),
+            _took_when_fenced(taken, facts),
+            *(_took_after_denial(taken, status, facts) for status in EXPLICIT_NEGATIVES),
             acknowledged=added.number,
             taken=taken.number,
         )
@@ -152,12 +177,6 @@ class Fencing(Checker):
             counts={_AFTER: sum(row.number for row in late), _TAKEN: sum(row.number for row in took)},
             notes=(*lacking, *some_notes(_denied_and_took(found, facts, run))),
         )
-
-
-def _rows(kind: str, late: Rows, began: str, ended: str, by: str, like: Sequence[Ints] = ()) -> pa.Table:
-    """Late adds: the proof of neighbours is their first one, by when it began, its number, whose it was."""
-    proof = [late[name] for name in (began, "seq", by, ended)]
-    return first_rows(kind, late["ledger"], late["entry"], like=like, proof=proof)
 
 
 def _after_a_close(added: Rows, facts: LedgerFacts) -> Rows:
@@ -204,18 +223,35 @@ def _taken_after(taken: Rows, status: Status, facts: LedgerFacts) -> Rows:
     return taken.where(taken["asked_ns"] > since_ns)
 
 
+def _took_when_fenced(taken: Rows, facts: LedgerFacts) -> pa.Table:
+    late = _taken_after(taken, Status.EOK, facts)
+    life, *proof = proof_columns(TookLate._fields, late, life=lives(late))
+    return first_rows(_TAKEN, late["ledger"], late["entry"], like=[life], proof=proof)
+
+
+def _took_after_denial(taken: Rows, status: Status, facts: LedgerFacts) -> pa.Table:
+    """Adds that lives took after this explicit negative; the proof is the life and the status."""
+    late = _taken_after(taken, status, facts)
+    like = [lives(late), np.full(late.number, status)]
+    return first_rows(_DENIED, late["ledger"], late["entry"], like=like, proof=[])
+
+
 def _added_after_close(late: list[Row], found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
-    took = found.by_entry("took")
+    took = {where: [Took(*one) for one in proofs] for where, proofs in found.by_entry("took").items()}
     for span in kept(late):
-        invoked_ns, seq, client, completed_ns = span.proof
-        ledger, entry = span.ledger, span.first
+        ledger, entry, add = span.ledger, span.first, AddedLate(*span.proof)
         yield run.finding(
             f"fencing/{_AFTER}",
             span,
             f"{entries_text(entry, span.last)} acknowledged after the close",
-            *(text for at_ns, end, text in _closes(ledger, facts, run) if at_ns < invoked_ns and end < entry),
-            f"{run.client_name(client)} invoked the add of entry {entry} at {run.time_text(invoked_ns)} "
-            f"and got ok at {run.time_text(completed_ns)} ({operation_text(seq)})",
+            *(
+                text
+                for at_ns, end, text in _closes(ledger, facts, run)
+                if at_ns < add.invoked_ns and end < entry
+            ),
+            f"{run.client_name(add.client)} invoked the add of entry {entry} at "
+            f"{run.time_text(add.invoked_ns)} and got ok at {run.time_text(add.completed_ns)} "
+            f"({operation_text(add.seq)})",
             *_story(took.get((ledger, entry), ()), ledger, entry, facts, run),
         )
 
@@ -234,12 +270,10 @@ def _closes(ledger: int, facts: LedgerFacts, run: RunFacts) -> list[tuple[int, i
     return sorted(closes)
 
 
-def _story(
-    taken: Iterable[tuple[int, ...]], ledger: int, entry: int, facts: LedgerFacts, run: RunFacts
-) -> list[str]:
+def _story(taken: Iterable[Took], ledger: int, entry: int, facts: LedgerFacts, run: RunFacts) -> list[str]:
     """In order of time: who took the add of an entry, what they had answered to fencing, their deaths.
 
-    What a restart made a bookie forget shows here. ``taken`` are (life, when it acknowledged, frame).
+    What a restart made a bookie forget shows here.
     """
     boots = {boot.life: boot for mine in boots_of(run).values() for boot in mine}
     events: set[tuple[int, str]] = set()
@@ -261,9 +295,9 @@ def _story(
 
 def _accepted_when_fenced(took: list[Row], facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
     for span in kept(took):
-        life, asked_ns, seq, source, received_ns = span.proof
-        [answer] = _answers(facts, span.ledger, life, Status.EOK)
-        name = life_name(run, life)
+        add = TookLate(*span.proof)
+        [answer] = _answers(facts, span.ledger, add.life, Status.EOK)
+        name = life_name(run, add.life)
         yield run.finding(
             f"fencing/{_TAKEN}",
             span,
@@ -274,9 +308,9 @@ def _accepted_when_fenced(took: list[Row], facts: LedgerFacts, run: RunFacts) ->
                 f"{'before' if at_ns < answer.received_ns else 'after'} that answer"
                 for _, at_ns in facts.of(RELEASED, span.ledger)
             ),
-            f"{name} answered EOK to the add of entry {span.first} by {run.source_name(source)}, asked at "
-            f"{run.time_text(asked_ns)} at the earliest and answered at {run.time_text(received_ns)} "
-            f"(frame {seq})",
+            f"{name} answered EOK to the add of entry {span.first} by {run.source_name(add.source)}, asked "
+            f"at {run.time_text(add.asked_ns)} at the earliest and answered at "
+            f"{run.time_text(add.received_ns)} (frame {add.seq})",
         )
 
 
@@ -292,9 +326,9 @@ def _status_name(status: int) -> str:
 def _denied_and_took(found: Found, facts: LedgerFacts, run: RunFacts) -> list[str]:
     """Explicit negatives to fencing: the client counts them as fences, though no EOK was said."""
     numbers = Counter[tuple[int, int, int]]()
-    for kind, status in _DENIED.items():
-        for row in found.firsts(kind, 1):
-            numbers[row.ledger, row.proof[0], status] += row.number
+    for row in found.firsts(_DENIED, 2):
+        life, status = row.proof
+        numbers[row.ledger, life, status] += row.number
     return [
         f"{run.ledger_text(ledger)}: {life_name(run, life)} answered {_status_name(status)} to a fencing "
         f"read and took {counted(number, 'add')} that were asked later; a client counts such an answer as a "

@@ -1,8 +1,9 @@
 """What the check of a batch returns: findings as Arrow rows, and counts.
 
 A row says that something holds of the entries ``first``..``last`` of a ledger; ``kind`` is a finding's kind,
-or a name of the checker's own for what its conclusion needs beside. ``proof`` are numbers with a meaning that
-the kind gives them: sentences are only made in the conclusion, of the few findings that are shown.
+or a name of the checker's own for what its conclusion needs beside. ``proof`` are numbers: a NamedTuple of
+the kind names them where they are written (:func:`proof_columns`) and read (``Added(*row.proof)``). Sentences
+are only made in the conclusion, of the few findings that are shown.
 
 Three forms are enough for findings. :func:`span_rows` are sets of entries: neighbours join, and an
 entry that several rows name counts once. :func:`first_rows` are rows about single entries: neighbours
@@ -215,6 +216,11 @@ def ledger_rows(
 def whole_rows(kind: str, ledger: ArrayLike, columns: Columns) -> pa.Table:
     """Rows as they are, never joined; the columns are their proof."""
     return _rows(ledger, np.full_like(ints(ledger), -1), proof=columns).table(kind)
+
+
+def proof_columns(fields: Iterable[str], rows: Mapping[str, Column], **others: Column) -> list[Column]:
+    """The columns of a proof, in the order of its ``_fields``: given by name, or else those of ``rows``."""
+    return [others[name] if name in others else rows[name] for name in fields]
 
 
 def bookie_bits(bookie: ArrayLike) -> list[Ints]:
