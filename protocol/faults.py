@@ -60,9 +60,9 @@ class Effects:
 
 
 MESSAGES_ONLY = (
-    *("cut", "slow", "isolate", "expire", "disconnect", "blackhole"),
-    *("drop", "hold", "delay", "duplicate", "forge", "garble"),
-)
+    "cut", "slow", "isolate", "expire", "disconnect", "blackhole",
+    "drop", "hold", "delay", "duplicate", "forge", "garble",
+)  # fmt: skip
 """Kinds that change what processes tell each other, and nothing within one of them."""
 _UNKNOWN = Effects(loses=Loses.STORED)
 

@@ -22,10 +22,10 @@ from evidence.folder import FoundRun, json_text
 
 RUN, PATH, HOST, USER, ADDRESS = "RUN", "PATH", "HOST", "USER", "ADDRESS"
 _TOPS = (
-    *("Applications", "Library", "Users", "Volumes", "bin", "boot", "builds", "data", "dev", "etc", "home"),
-    *("lib", "lib64", "media", "mnt", "nix", "opt", "private", "proc", "root", "run", "sbin", "snap", "srv"),
-    *("sys", "tmp", "usr", "var", "work", "workspace"),
-)
+    "Applications", "Library", "Users", "Volumes", "bin", "boot", "builds", "data", "dev", "etc", "home",
+    "lib", "lib64", "media", "mnt", "nix", "opt", "private", "proc", "root", "run", "sbin", "snap", "srv",
+    "sys", "tmp", "usr", "var", "work", "workspace",
+)  # fmt: skip
 """First parts of absolute paths, without ZooKeeper's (``/ledgers``). The run's first parts are added."""
 _TAIL = r"(?:/[^\s\"'\\:;,<>()\[\]{}|=&]*)?"
 _ENVIRONMENT = re.compile(r"(?m)^.*\benvironment:.*$")

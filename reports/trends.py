@@ -20,9 +20,9 @@ _SHOWN = 3
 _BY = ["release", "scenario", "mode"]
 _LOST = [f"lost_{name}" for name in LOSSES]
 _HEADINGS = (
-    *("release", "scenario", "mode", "runs", "verdicts", "acknowledged", "gone"),
-    *("available", "stall s", "adds/s", "p99 ms"),
-)
+    "release", "scenario", "mode", "runs", "verdicts", "acknowledged", "gone",
+    "available", "stall s", "adds/s", "p99 ms",
+)  # fmt: skip
 _SUMMED = ["acknowledged", *_LOST, "corrupt", "vanished", "unavailable", "acked", "waiting_s", "served_s"]
 
 

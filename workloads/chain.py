@@ -31,9 +31,9 @@ class ChainLoad(LeadingLoad):
     kind = "chain"
     about = "one client leads a log of ledgers, another takes over, others read the whole log"
     totals = (
-        *("ledgers", "acked", "unknown", "failed", "closed", "rolled"),
-        *("recovered", "takeovers", "deposed", "passes", "read"),
-    )
+        "ledgers", "acked", "unknown", "failed", "closed", "rolled",
+        "recovered", "takeovers", "deposed", "passes", "read",
+    )  # fmt: skip
 
     log: LogName = "log"
     readers: Clients = ()

@@ -62,8 +62,14 @@ class Durability(Checker):
     tables = (*_RESTS_ON, "frames", "holdings")
     kinds = ("lost", "corrupt", "vanished")
     figures = (
-        *("acknowledged", "obliged", "released", "ledgers"),
-        *("final_opens_ok", "final_entries", "census_answers", "census_passes"),
+        "acknowledged",
+        "obliged",
+        "released",
+        "ledgers",
+        "final_opens_ok",
+        "final_entries",
+        "census_answers",
+        "census_passes",
     )
     facts = (*FACTS, *PROMISES, BORN, OPENED, REFUSED, FORGERIES)
 

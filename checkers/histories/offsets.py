@@ -24,8 +24,14 @@ from protocol.errors import EvidenceError
 
 LOG = "log"
 KINDS = (
-    *("lost-write", "duplicate", "inconsistent-offsets", "aborted-read", "garbage-read"),
-    *("poll-skip", "nonmonotonic-poll", "nonmonotonic-send"),
+    "lost-write",
+    "duplicate",
+    "inconsistent-offsets",
+    "aborted-read",
+    "garbage-read",
+    "poll-skip",
+    "nonmonotonic-poll",
+    "nonmonotonic-send",
 )
 _CLIENTS = ("send", "poll", "txn")
 Key = Hashable

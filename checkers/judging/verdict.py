@@ -17,7 +17,14 @@ EVIDENCE, DURABILITY = "evidence", "durability"
 FAILED = "a checker that runs to its end"
 """What is ``needed`` by the judgement of a property whose checker failed: an anomaly may have been missed."""
 SAFETY = (
-    *("durability", "closing", "fencing", "recovery", "content", "order", "lac", "metadata"),
+    "durability",
+    "closing",
+    "fencing",
+    "recovery",
+    "content",
+    "order",
+    "lac",
+    "metadata",
     "answers",
     "availability",  # it reports only what stays out of reach permanently
 )

@@ -131,13 +131,19 @@ class Log(Checker):
     name = PROPERTY
     tables = ("operations",)
     kinds = (
-        *("duplicate-elements", "garbage-read", "G1a", "incompatible-order", "dirty-update"),
-        *("G0-realtime", "G1c-realtime", "G-single-realtime"),
+        "duplicate-elements",
+        "garbage-read",
+        "G1a",
+        "incompatible-order",
+        "dirty-update",
+        "G0-realtime",
+        "G1c-realtime",
+        "G-single-realtime",
     )
     figures = (
-        *("transactions", "committed", "failed", "unknown", "logs", "appends", "reads", "read_elements"),
-        *("ww_edges", "wr_edges", "rw_edges", "passes"),
-    )
+        "transactions", "committed", "failed", "unknown", "logs", "appends", "reads", "read_elements",
+        "ww_edges", "wr_edges", "rw_edges", "passes",
+    )  # fmt: skip
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """The rows of a run's logs; nothing of a run without one."""

@@ -51,7 +51,13 @@ class Recovery(Checker):
         _WROTE_BACK_UNREAD,
     )
     figures = (
-        *("recoveries", "legal", "by_writer", "by_bookie", "unseen", "written_back", "forged_answers"),
+        "recoveries",
+        "legal",
+        "by_writer",
+        "by_bookie",
+        "unseen",
+        "written_back",
+        "forged_answers",
         *DIFFERENCES,
     )
     facts = (LOGGED,)

@@ -183,8 +183,10 @@ class Difference(NamedTuple):
 
 
 DIFFERENCES = (
-    *("found_by_fewer_than_AQ", "found_beside_QC_unknown"),
-    *("fenced_by_fewer_than_EC", "fencing_denied"),
+    "found_by_fewer_than_AQ",
+    "found_beside_QC_unknown",
+    "fenced_by_fewer_than_EC",
+    "fencing_denied",
 )
 
 

@@ -33,8 +33,13 @@ from protocol.wording import counted
 
 _RESTS_ON = ("operations", "census", "ledgers", "servers", "faults")
 _KINDS = (
-    *("under_replicated", "hole", "differing", "never_repaired"),
-    *("not_copied", "not_marked", "unmarked_unrepaired"),
+    "under_replicated",
+    "hole",
+    "differing",
+    "never_repaired",
+    "not_copied",
+    "not_marked",
+    "unmarked_unrepaired",
 )
 
 

@@ -38,11 +38,11 @@ _WITHOUT_LOG_FLUSH = 2
 _MAKE: Mapping[str, tuple[str, ...]] = {
     # Nothing is kept for root, which the bookie is here, and no inode table is written behind our backs.
     "ext4": (
-        *("mkfs.ext4", "-q", "-F", "-b", "4096", "-m", "0", "-N", "4096", "-J", "size=4"),
-        *("-E", "lazy_itable_init=0,nodiscard"),
+        "mkfs.ext4", "-q", "-F", "-b", "4096", "-m", "0", "-N", "4096", "-J", "size=4",
+        "-E", "lazy_itable_init=0,nodiscard",
     ),
     "xfs": ("mkfs.xfs", "-q", "-f", "-K"),
-}
+}  # fmt: skip
 _OPTIONS: Mapping[str, str] = {"ext4": "loop,errors=remount-ro", "xfs": "loop"}
 
 

@@ -28,9 +28,9 @@ from evidence.schemas import ChainRow
 
 Columns = Mapping[str, Ints]
 NEEDED = (
-    *("ledger", "entry", "client", "seq", "handle", "kind", "flags", "outcome"),
-    *("invoked_ns", "completed_ns", "result", "expected", "lac", "digest", "origin", "proof"),
-)
+    "ledger", "entry", "client", "seq", "handle", "kind", "flags", "outcome",
+    "invoked_ns", "completed_ns", "result", "expected", "lac", "digest", "origin", "proof",
+)  # fmt: skip
 """The columns of ``operations`` that are read."""
 NOBODY = -1
 """The caller of an add that no history has."""
