@@ -42,24 +42,26 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule of one link; ``id`` is unique on its link, ``way`` is never both.
-
-    ``kinds`` are names of :class:`evidence.codes.Message` in lower case, ``statuses`` and ``status``
-    names of :class:`evidence.codes.Status`. ``entries`` are the first and the last that match.
-    Of the matches, counted from 1, those from ``first`` to ``last`` (0: no end) are acted on, each
-    with ``probability`` (None: always), as ``seed`` decides.
-    """
+    """One rule of one link."""
 
     id: str
+    """Unique on its link."""
     way: Way
+    """Never both."""
     action: Action
     kinds: tuple[str, ...] = ()
+    """Names of :class:`evidence.codes.Message` in lower case."""
     ledger: int | None = None
     entries: tuple[int, int] | None = None
+    """The first and the last that match."""
     statuses: tuple[str, ...] = ()
+    """Names of :class:`evidence.codes.Status`; ``status`` likewise."""
     first: int = 1
+    """The first match to act on, counted from 1."""
     last: int = 0
+    """The last match to act on; 0: no end."""
     probability: float | None = None
+    """Of acting on a match, as ``seed`` decides; None: always."""
     seed: int = 0
     delay_ms: int = 0
     status: str = ""

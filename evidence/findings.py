@@ -30,43 +30,41 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One anomaly, or one kind of anomaly over a span of entries of one ledger.
-
-    ``first_entry``..``last_entry`` is inclusive, -1 where entries have no part in it; ``count``
-    is the exact number of entries (or events) it stands for. ``proof`` is the smallest set of
-    facts, each a sentence with its numbers. ``loss`` is the class of a loss (explained,
-    unexplained, undetermined), empty for other kinds.
-    """
+    """One anomaly, or one kind of anomaly over a span of entries of one ledger."""
 
     property: str
     kind: str
     ledger: int = -1
     first_entry: int = -1
     last_entry: int = -1
+    """Inclusive; -1, as ``first_entry``, for a finding about no entry."""
     count: int = 1
+    """Exact number of entries (or events) that it stands for."""
     loss: str = ""
+    """The class of a loss (explained, unexplained, undetermined); empty for other kinds."""
     text: str = ""
     proof: Sequence[str] = ()
+    """The smallest set of facts, each a sentence with its numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What one checker concludes: the verdict, what it needed, what it saw, what it found.
-
-    ``findings`` are the anomalies (at most 100 kept per kind, class and ledger); ``counts`` the
-    exact totals; ``notes`` are remarks that do not affect the verdict (``unavailable``,
-    ``undetermined``, a difference from a document). ``undecided`` are the ledgers for which the
-    property is unknown, also beside anomalies on others; none when it is unknown for the whole run.
-    """
+    """What one checker concludes: the verdict, what it needed, what it saw, what it found."""
 
     property: str
     verdict: Verdict
     needed: str
     seen: Mapping[str, int] = field(default_factory=dict)
     findings: Sequence[Finding] = ()
+    """Anomalies, at most 100 for each kind, class and ledger."""
     counts: Mapping[str, int] = field(default_factory=dict)
+    """Exact totals."""
     notes: Sequence[str] = ()
+    """Remarks that do not affect the verdict: ``unavailable``, ``undetermined``, a document that differs."""
     undecided: Sequence[int] = ()
+    """Ledgers for which the property is unknown, also beside anomalies on others; none when it is unknown
+    for the whole run.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,30 +12,31 @@ from protocol.errors import UsageError
 
 @dataclass(frozen=True)
 class RunRequest:
-    """One call of ``fencepost run``. Empty ``modes`` means all modes of the plan.
-
-    ``version`` is BookKeeper's, None for the plan's or the default; ``settings`` replace the plan's own
-    parameters, ``rounds`` its rounds; ``seed_defects`` and ``cures`` are added to the plan's;
-    ``pause_on`` (``anomaly``, ``end``) leaves the cluster up before it is
-    stopped; the two configuration files are the user's own, in properties form. ``repeat`` is the command
-    that repeats the run where it is not ``fencepost run``.
-    """
+    """One call of ``fencepost run``."""
 
     scenario: str
     modes: tuple[str, ...] = ()
+    """Empty for all modes of the plan."""
     seed: int | None = None
     version: str | None = None
+    """BookKeeper's; None for the plan's or the default."""
     backend: str = DEFAULT_BACKEND
     bookie_conf: Path | None = None
+    """A properties file of the user's; ``client_conf`` likewise."""
     client_conf: Path | None = None
     keep: bool = False
     results: Path = field(default_factory=lambda: default_results())
     settings: tuple[tuple[str, str], ...] = ()
+    """Parameter and value, in place of the plan's own."""
     rounds: int | None = None
+    """In place of the plan's own."""
     seed_defects: tuple[str, ...] = ()
+    """Added to the plan's; ``cures`` likewise."""
     cures: tuple[str, ...] = ()
     pause_on: str = ""
+    """``anomaly`` or ``end``: leaves the cluster up before it is stopped."""
     repeat: tuple[str, ...] = ()
+    """The command that repeats the run where it is not ``fencepost run``."""
 
 
 def default_results() -> Path:

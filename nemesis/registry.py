@@ -45,18 +45,17 @@ def no_ledger(name: str) -> int:
 
 @dataclass(slots=True)
 class FaultContext:
-    """One injection of a fault: its cluster, and the facts of the run that it may use.
-
-    ``number`` is its own in the fault log; ``ledger`` gives the id of a ledger that the plan names,
-    ``UsageError`` when it is not there yet; ``random`` the run's random stream of a name. ``injected`` is
-    what ``inject`` returned, empty before that and after a failed injection.
-    """
+    """One injection of a fault: its cluster, and the facts of the run that it may use."""
 
     cluster: Cluster
     number: int = 0
+    """Its own in the fault log."""
     ledger: Callable[[str], int] = no_ledger
+    """Gives the id of a ledger that the plan names; ``UsageError`` when there is none yet."""
     random: Callable[[str], Random] = Random
+    """Gives the run's random stream of a name."""
     injected: Proof = field(default_factory=dict)
+    """What ``inject`` returned; empty before that and after a failed injection."""
 
 
 class Fault(Params, ABC):

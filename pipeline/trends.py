@@ -35,13 +35,7 @@ _LONGEST_S = 7 * 86_400
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """One mode of one stored run. Entries are counted exactly, times are from the adds' clients.
-
-    ``waiting_s`` are the seconds of the run in which a client waited for an add, ``served_s`` those of them
-    in which one was acknowledged; ``stall_s`` the longest stretch of them in which none was. ``p50_ms`` and
-    ``p99_ms`` are of acknowledged adds, within 3 %; -1 where none was. ``no_load`` says why the run's
-    operations could not be read (then only what its verdict counts is known), and is empty where they were.
-    """
+    """One mode of one stored run. Entries are counted exactly, times are from the adds' clients."""
 
     path: str
     scenario: str
@@ -56,11 +50,16 @@ class Trend:
     unavailable: int
     acked: int = 0
     waiting_s: int = 0
+    """Seconds of the run in which a client waited for an add."""
     served_s: int = 0
+    """Those of them in which an add was acknowledged."""
     stall_s: int = 0
+    """The longest stretch of them in which none was."""
     p50_ms: float = -1.0
+    """Of acknowledged adds, within 3 %; -1 where none was. ``p99_ms`` likewise."""
     p99_ms: float = -1.0
     no_load: str = ""
+    """Why the run's operations could not be read: then only what its verdict counts is known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,25 +30,25 @@ TRIGGERS = {
 
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """What a defect breaks (``promise``, from ``section`` of ``document``), where, and in which processes.
-
-    A cure has ``findings`` instead: the names of the pages in ``docs/findings`` whose cause it mends.
-
-    ``type`` and ``method`` are BookKeeper's, ``releases`` a range of versions that have them, ``trigger``
-    the settings that hold unless an order names others.
-    """
+    """A seeded defect, or a cure."""
 
     name: str
     title: str
     type: str
+    """The class of BookKeeper that is changed, in its ``method``."""
     method: str
     processes: tuple[str, ...]
+    """Where it is changed."""
     releases: str
+    """A range of the versions that have the method."""
     promise: str = ""
+    """What a defect breaks, from ``section`` of ``document``."""
     document: str = ""
     section: str = ""
     trigger: str = ""
+    """Settings that hold unless an order names others."""
     findings: tuple[str, ...] = ()
+    """Of a cure: the pages in ``docs/findings`` whose cause it mends."""
 
     @property
     def kind(self) -> str:

@@ -33,21 +33,20 @@ class Loses(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """The effects of one kind.
-
-    ``ends`` says that it ends its target processes, ``undone_by`` which step undoes it. ``loses`` is what
-    the target bookie may lose, or any bookie if the target is no bookie. ``at_once`` says that its effect is
-    complete when it is confirmed; others last until they are healed. The damage of a ``latent`` fault to a
-    disk may be detected later, even after healing. ``whole`` is the parameter, and its value, with which
-    everything stored is lost.
-    """
+    """The effects of one kind."""
 
     ends: bool = False
+    """Whether it ends its target processes."""
     loses: Loses = Loses.NOTHING
+    """What the target bookie may lose, or any bookie if the target is no bookie."""
     undone_by: Literal["heal", "resume", "start"] = "heal"
+    """The step that undoes it."""
     at_once: bool = False
+    """Whether its effect is complete when it is confirmed; others last until they are healed."""
     latent: bool = False
+    """Whether its damage to a disk may be detected later, even after healing."""
     whole: tuple[str, str] | None = None
+    """The parameter, and its value, with which everything stored is lost."""
 
     def takes_all(self, params: Mapping[str, object]) -> bool:
         """Whether a fault with these parameters leaves nothing of what a bookie had stored."""

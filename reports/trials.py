@@ -24,23 +24,24 @@ ENDED_EARLY = "error"
 
 @dataclass(frozen=True)
 class Trial:
-    """The result of one run in one mode: ``as_stated`` of its ``rounds`` were as expected.
-
-    ``releases`` are its bookies' releases, ``settings`` the plan's parameters as text. ``verdict`` is
-    :data:`ENDED_EARLY` for a run without a verdict, ``why`` the first reason why it was not as
-    expected. ``took_s`` is the wall time with judging, 0 where it was not measured.
-    """
+    """The result of one run in one mode."""
 
     scenario: str
     mode: str
     releases: str
+    """Of its bookies."""
     settings: str
+    """The plan's parameters as text."""
     rounds: int
     as_stated: int
+    """Number of ``rounds`` that were as expected."""
     verdict: str
+    """:data:`ENDED_EARLY` for a run without a verdict."""
     shown: tuple[Shown, ...] = ()
     took_s: float = 0.0
+    """Wall time with judging, 0 where it was not measured."""
     why: str = ""
+    """The first reason why it was not as expected."""
 
 
 def trials(results: Iterable[RunResult]) -> list[Trial]:

@@ -31,29 +31,31 @@ Run = tuple[Key, str, int]
 
 @dataclass(frozen=True)
 class Row:
-    """The results of the runs of one scenario in one mode, protocol and release.
-
-    ``settings`` are other values of the plan's parameters (``percentage=0``), or the defect of a control;
-    empty for the plan's own. Of ``of`` trials, counted in ``unit`` (``runs``, ``rounds``), ``as_stated``
-    had the plan's result, ``unknown`` say nothing; ``wrong`` has a line for each run that was not as
-    expected. ``took_s`` are the wall times of the runs, ``runs`` their numbers. ``plan`` is the digest of the
-    plan that was measured, empty where it was not recorded; such a row has no ``runs`` and the median time.
-    """
+    """The results of the runs of one scenario in one mode, protocol and release."""
 
     scenario: str
     mode: str
     protocol: str
     release: str
     settings: str
+    """Other values of the plan's parameters (``percentage=0``), or the defect of a control; else empty."""
     unit: str
+    """What is counted: ``runs`` or ``rounds``."""
     of: int
+    """Number of trials."""
     as_stated: int
+    """Trials with the plan's result."""
     unknown: int
+    """Trials that show nothing."""
     took_s: tuple[float, ...]
+    """Wall times of the runs; the median alone where ``plan`` was not recorded."""
     sometimes: tuple[Shown, ...]
     wrong: tuple[str, ...]
+    """A line for each run that was not as expected."""
     plan: str
+    """Digest of the plan that was measured; empty where it was not recorded."""
     runs: tuple[int, ...] = ()
+    """Their numbers; none where ``plan`` was not recorded."""
 
     @property
     def key(self) -> Key:

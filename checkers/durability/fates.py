@@ -37,19 +37,18 @@ FACTS = (HIGHEST_LAC, RELEASED, PASS_TIMES, LAST_READ)
 
 
 class Fates(NamedTuple):
-    """Sets of promised entries; those in none of them are not decided.
-
-    ``truncated`` lie beyond the last close of their ledger, ``absent`` were denied by every bookie,
-    ``corrupt`` were found only as other bytes. A final read delivered the ``read`` ones. They are absent or
-    corrupt too if the last census pass found them so afterwards, and ``unsure`` instead if the metadata may
-    have changed during it.
-    """
+    """Sets of promised entries; those in none of them are not decided."""
 
     read: Spans
+    """Delivered by a final read; also absent or corrupt where the last census pass found them so later."""
     unsure: Spans
+    """Read, and then absent or corrupt in the last census pass, while the metadata may have changed."""
     truncated: Spans
+    """Beyond the last close of their ledger."""
     absent: Spans
+    """Denied by every bookie."""
     corrupt: Spans
+    """Found only as other bytes."""
 
     @property
     def lost(self) -> Spans:

@@ -29,18 +29,19 @@ from protocol.shell import COMMANDS
 
 
 class Alteration(NamedTuple):
-    """One change (ns): it began not before ``began_ns``, and was made by ``done_ns``.
-
-    ``over_ns`` is when it was healed; ``by`` the words for who made it. A ``whole`` one took all that there
-    was, and is confirmed.
-    """
+    """One change of what bookies had stored."""
 
     bookies: frozenset[int]
     began_ns: int
+    """It began not before this time."""
     done_ns: int
+    """It was made by this time."""
     over_ns: int
+    """When it was healed."""
     by: str
+    """Words for who made it."""
     whole: bool = False
+    """Whether it took all that there was, and is confirmed."""
 
 
 def fault_text(fault: FaultRow) -> str:

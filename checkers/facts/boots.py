@@ -30,26 +30,24 @@ _NEEDED = (OBSERVER, PROXY, ZOOKEEPER)
 
 @dataclass(frozen=True, slots=True)
 class Boot:
-    """One life of a bookie.
-
-    It answered nothing before ``started_ns`` and nothing that was asked after ``ended_ns``.
-    ``unclean`` says that it ended otherwise than by an orderly shutdown (SIGKILL, a crash), so
-    that what it kept in memory only is gone. A boot that lived to the end of the run is ended by
-    the harness then, in order. ``dying_ns`` is a time before which no signal ended it, and ``how`` the words
-    for its end; ``by_itself`` says that it exited without one, so that when it began to end is not known.
-    ``least_loss`` is the least that a fault must take to take what it had acknowledged, None where its
-    settings are not known.
-    """
+    """One life of a bookie. A boot that lived to the end of the run is shut down by the harness then."""
 
     bookie: int
     number: int
     started_ns: int
+    """It answered nothing before this time."""
     ended_ns: int = NEVER
+    """It answered nothing that was asked after this time."""
     unclean: bool = False
+    """Whether it ended otherwise than by a graceful shutdown (SIGKILL, a crash): its memory is lost."""
     dying_ns: int = NEVER
+    """A time before which no signal ended it."""
     how: str = ""
+    """Words for its end."""
     by_itself: bool = False
+    """Whether it exited without a signal, so that when it began to end is not known."""
     least_loss: Loses | None = None
+    """The least that a fault must take to take what it had acknowledged. None: settings not known."""
 
     @property
     def life(self) -> int:

@@ -261,47 +261,50 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunFacts(Remembering):
-    """What every task knows of the run: small, broadcast once.
-
-    ``bookies`` maps a bookie's name to its number, ``clients`` a client's name to its number;
-    ``faults`` and ``servers`` are those two tables as rows; ``complete`` says that the evidence was
-    closed in order, ``left_out`` why steps of the plan were not run; ``damage`` names what
-    is torn or missing, by table; ``required`` are the properties without which the plan accepts no
-    ``valid``, ``counting`` other properties, or kinds of finding, that count when they are violated;
-    ``allowance`` is how many explained losses of a ledger the plan accepts in this mode, by
-    ledger id, or ``EVERY_LEDGER`` for those it does not name. ``wire`` says that
-    a wire log was kept; ``least_loss`` is the least that a fault must take to take what a bookie has
-    acknowledged, for bookies without another setting in any boot, unless a boot's own record says
-    so (:func:`protocol.modes.least_loss`). ``guarded`` names the bookies that run under BP-46's protection
-    (no journaled data, integrity checking on, a release and a storage with that feature), so that limbo is
-    due after an unclean end. ``changed`` names bookies that the plan starts with other settings.
-    ``began_ns`` is when the run began; findings count their times from it. ``racks`` maps bookies to their
-    failure domains, of which the plan wants ``min_racks`` in every write set; none where it gives none.
-    ``chains`` are the logs made of ledgers.
-    """
+    """What every task knows of the run: small, broadcast once."""
 
     scenario: str
     mode: str
     run_id: int
     bookies: Mapping[str, int]
+    """Number by name; ``clients`` likewise."""
     clients: Mapping[str, int]
     ledger_names: Mapping[int, str] = field(default_factory=dict)
     faults: tuple[FaultRow, ...] = ()
+    """The rows of that table; ``servers`` likewise."""
     servers: tuple[ServerRow, ...] = ()
     required: tuple[str, ...] = ()
+    """Properties without which the plan accepts no ``valid``."""
     counting: tuple[str, ...] = ()
+    """Other properties, or kinds of finding, whose violation counts."""
     allowance: Mapping[int, int] = field(default_factory=dict)
+    """Explained losses that the plan accepts in this mode, by ledger id; ``EVERY_LEDGER`` for the others."""
     complete: bool = True
+    """Whether the evidence was closed in order."""
     left_out: str = ""
+    """Why steps of the plan were not run."""
     wire: bool = False
+    """Whether a wire log was kept."""
     least_loss: Mapping[str, Loses] = field(default_factory=dict)
+    """By bookie the least that a fault must take to take what it has acknowledged
+    (:func:`protocol.modes.least_loss`); a boot's own record of its settings comes first.
+    """
     guarded: frozenset[str] = frozenset()
+    """Bookies under BP-46's protection (no journaled data, integrity checking on, a release and a storage
+    with that feature): limbo is due after an unclean end.
+    """
     changed: frozenset[str] = frozenset()
+    """Bookies that the plan starts with other settings."""
     began_ns: int = 0
+    """When the run began; findings count their times from it."""
     damage: tuple[str, ...] = ()
+    """What is torn or missing, each beginning with its table."""
     racks: Mapping[str, str] = field(default_factory=dict)
+    """Failure domain by bookie; empty where the plan gives none."""
     min_racks: int = 0
+    """Number of failure domains that the plan wants in every write set."""
     chains: tuple[Chain, ...] = ()
+    """The logs made of ledgers."""
     _known: Known = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def events(self, *names: str) -> Iterator[Event]:

@@ -144,22 +144,23 @@ def _findings(
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Micro-operations of committed transactions that share transaction and key, group after group.
-
-    ``micro``: their rows; ``begin`` and ``end``: the positions at which each one's group begins and is over;
-    ``is_read``; ``before``: the position of the read before it in its group, -1 for none; ``after``: of the
-    read at or after it; ``appended``: how many appends of all groups stand before it; ``is_prefix``: a read
-    that is a prefix of its log.
-    """
+    """Micro-operations of committed transactions that share transaction and key, group after group."""
 
     micro: Ints
+    """Their rows."""
     begin: Ints
+    """Position at which the group of each begins."""
     end: Ints
+    """Position at which the group of each is over."""
     is_read: Mask
     before: Ints
+    """Position of the read before it in its group, -1 for none."""
     after: Ints
+    """Position of the read at or after it."""
     appended: Ints
+    """How many appends of all groups stand before it."""
     is_prefix: Mask
+    """Whether it is a read of a prefix of its log."""
 
 
 def _groups(given: Transactions, versions: Versions) -> Groups:

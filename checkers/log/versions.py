@@ -57,30 +57,30 @@ class Pairs:
 
 @dataclass(frozen=True, eq=False)
 class Versions:
-    """The version orders of all logs, one after the other: ``v`` listed elements.
-
-    ``base`` (keys + 1): the longest list of key k is rows ``base[k]`` to ``base[k + 1]``. Of length v:
-    ``element``; ``append`` (the micro-operation that wrote it, ``NOBODY``, ``SEVERAL``); ``repeated`` (the
-    element stands earlier in the same list too).
-
-    ``reads``: micro-operations that are committed reads with a known list; ``prefix``: which of them are
-    a prefix of the longest; ``seen``: the row of the version each saw (the first row of its last
-    element), ``EMPTY`` or ``FOREIGN``; ``last_append``: the append of its last element. ``version`` (m): row
-    of the version that each append made, below 0 where no list shows it. ``several``: how many appends
-    repeat an element of their log. ``pairs`` finds appends by (key, element).
-    """
+    """The version orders of all logs, one after the other: ``v`` listed elements."""
 
     base: Ints
+    """(keys + 1) The longest list of key k is rows ``base[k]`` to ``base[k + 1]``."""
     element: Ints
+    """(v) Its number."""
     append: Ints
+    """(v) The micro-operation that wrote the element, ``NOBODY`` or ``SEVERAL``."""
     repeated: NDArray[np.bool_]
+    """(v) Whether the element stands earlier in the same list too."""
     reads: Ints
+    """Micro-operations that are committed reads with a known list."""
     prefix: NDArray[np.bool_]
+    """(reads) Whether it is a prefix of the longest list."""
     seen: Ints
+    """(reads) Row of the version it saw (the first row of its last element), ``EMPTY`` or ``FOREIGN``."""
     last_append: Ints
+    """(reads) The append of its last element."""
     version: Ints
+    """(m) Row of the version that each append made, below 0 where no list shows it."""
     several: int
+    """Number of appends that repeat an element of their log."""
     pairs: Pairs
+    """Finds appends by (key, element)."""
 
     def key_of(self, rows: Ints) -> Ints:
         """The key of each row."""

@@ -45,25 +45,25 @@ class Assessment(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """What may have reached one recoverer of one close, by bookies' numbers.
-
-    ``denied``, ``found`` and ``unsure`` are about the entry after the end, until the close;
-    ``fenced`` are answers EOK and ``fenced_empty`` explicit negatives to fencing, until ``went_on_ns``.
-    ``unstored`` are rows of :func:`checkers.recovery.frames.read_rows`: entries that it had been given
-    by recovery reads until the close, and whose adds fewer than AQ bookies had acknowledged by then.
-    ``skipped`` are the entries (first, last) between ``lac``, the highest that an answer to fencing gave it,
-    and the end that no recovery read had given it until the close.
-    """
+    """What may have reached one recoverer of one close; sets are of bookies' numbers."""
 
     source: int
     denied: frozenset[int]
+    """Until the close, about the entry after the end; ``found`` and ``unsure`` likewise."""
     found: frozenset[int]
     unsure: frozenset[int]
     fenced: frozenset[int]
+    """Answered EOK to fencing until ``went_on_ns``."""
     fenced_empty: frozenset[int]
+    """Answered an explicit negative to fencing until ``went_on_ns``."""
     unstored: Sequence[Row]
+    """Entries that recovery reads had given it until the close, and whose adds fewer than AQ bookies had
+    acknowledged by then (rows of :func:`checkers.recovery.frames.read_rows`).
+    """
     skipped: Sequence[tuple[int, int]]
+    """Entries (first, last) between ``lac`` and the end that no recovery read had given it at the close."""
     lac: int
+    """The highest that an answer to fencing gave it."""
     went_on_ns: int
 
     @property

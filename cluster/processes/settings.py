@@ -41,19 +41,7 @@ STOP_TIMEOUT_S = 60.0
 
 @dataclass(frozen=True)
 class RunSpec:
-    """A cluster for one run of one mode, whatever its backend.
-
-    ``versions`` names releases by server or client name where they differ from ``version``;
-    ``bookie_conf`` and ``client_conf`` are the plan's, ``user_*`` those of the user's own files.
-    ``linked=False`` leaves out the proxy: every name means the server itself (for tests and
-    training). ``logged`` keeps the wire log of the links in the run folder. ``unrecorded`` are
-    clients without a history, only to measure what recording costs;
-    ``client_heap_mb`` is more than the default where a client keeps very many adds in flight.
-    ``disks`` gives each bookie dedicated file systems. ``autorecovery`` is the number of repair processes;
-    ``administered`` gives admin commands separate links. ``following`` are the bookies that use ``zk2``.
-    ``changes`` are instructions for the agent (:mod:`plans.defects`), for plain processes only.
-    ``forget_registrations`` deletes a killed bookie's registration before its restart.
-    """
+    """A cluster for one run of one mode, whatever its backend."""
 
     folder: RunFolder
     mode: Mode
@@ -62,22 +50,35 @@ class RunSpec:
     run_id: int = 1
     version: str = DEFAULT_VERSION
     versions: Mapping[str, str] = field(default_factory=dict)
+    """Release by server or client name, where it differs from ``version``."""
     bookie_conf: Mapping[str, str] = field(default_factory=dict)
+    """The plan's; ``client_conf`` likewise."""
     client_conf: Mapping[str, str] = field(default_factory=dict)
     user_bookie_conf: Mapping[str, str] = field(default_factory=dict)
+    """The user's own; ``user_client_conf`` likewise."""
     user_client_conf: Mapping[str, str] = field(default_factory=dict)
     autorecovery: int = 0
+    """Number of repair processes."""
     autorecovery_conf: Mapping[str, str] = field(default_factory=dict)
     disks: Disks | None = None
+    """Gives each bookie dedicated file systems."""
     following: tuple[str, ...] = ()
+    """Bookies that use ``zk2``."""
     linked: bool = True
+    """False leaves out the proxy: every name means the server itself (for tests and training)."""
     logged: bool = True
+    """Whether the wire log of the links is kept in the run folder."""
     observed: bool = True
     forget_registrations: bool = True
+    """Whether a killed bookie's registration is deleted before its restart."""
     administered: bool = False
+    """Whether admin commands get separate links."""
     changes: tuple[str, ...] = ()
+    """Instructions for the agent (:mod:`plans.defects`), for plain processes only."""
     unrecorded: frozenset[str] = frozenset()
+    """Clients without a history, only to measure what recording costs."""
     client_heap_mb: int = HEAP_MB
+    """More than the default where a client keeps very many adds in flight."""
     ready_timeout_s: float = READY_TIMEOUT_S
     stop_timeout_s: float = STOP_TIMEOUT_S
 

@@ -38,40 +38,42 @@ class Micro(IntEnum):
 class Transactions:
     """``n`` transactions with ``m`` micro-operations and ``t`` listed elements.
 
-    Columns of length n: ``process`` (one thing at a time each), ``invoked`` and ``completed`` (positions in
-    one order or ns of one clock; X precedes Y only if X completed before Y was invoked; ``NEVER`` if it
-    never completed), ``outcome`` (of :class:`Outcome`; anything but OK and FAIL may have happened
-    or not), ``number`` (what the source calls it). ``first`` (n + 1): the micro-operations of transaction
-    i are ``first[i]`` to ``first[i + 1]``.
-
-    Columns of length m: ``kind`` (of :class:`Micro`), ``key`` (0 to the number of ``key_names``),
-    ``element`` (of an append), ``start`` and ``length`` (of the list that a read returned, in
-    ``elements``; ``NOT_KNOWN`` for an unknown list). ``element_names`` has the names of elements that are
-    no integers themselves; where ``split`` is not 0, another element n is the pair n // split and
-    n % split. ``caller`` (n, or None) is the client of each transaction where ``process`` is
-    not, and then ``number`` is a slot of that client's history. ``began_ns`` is when the run began,
-    where times are clock times.
-
     Raises ``EvidenceError`` where columns contradict each other.
     """
 
     process: Ints
+    """(n) Each does one thing at a time."""
     invoked: Ints
+    """(n) Position in one order, or ns of one clock; X precedes Y if it completed before Y was invoked."""
     completed: Ints
+    """(n) The same; ``NEVER`` if it never completed."""
     outcome: Ints
+    """(n) Of :class:`Outcome`; anything but OK and FAIL may have happened or not."""
     number: Ints
+    """(n) What the source calls it."""
     first: Ints
+    """(n + 1) Transaction i has the micro-operations ``first[i]`` to ``first[i + 1]``."""
     kind: Ints
+    """(m) Of :class:`Micro`."""
     key: Ints
+    """(m) 0 to the number of ``key_names``."""
     element: Ints
+    """(m) Of an append."""
     start: Ints
+    """(m) Where in ``elements`` the list begins that a read returned."""
     length: Ints
+    """(m) Of that list; ``NOT_KNOWN`` for an unknown list."""
     elements: Ints
+    """(t) The lists that reads returned."""
     key_names: Sequence[str]
     element_names: Mapping[int, str] = field(default_factory=dict)
+    """Names of elements that are no integers themselves."""
     split: int = 0
+    """Where not 0, an element n without a name is the pair n // split and n % split."""
     caller: Ints | None = None
+    """(n) The client of each, where ``process`` is not; ``number`` is then a slot of its history."""
     began_ns: int | None = None
+    """When the run began, where times are clock times."""
     caller_names: Mapping[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -30,13 +30,7 @@ _LATER: Mapping[str, object] = {"zookeeper": "prompt", "loss": "process", "cures
 
 @dataclass(frozen=True)
 class Experiment:
-    """One run; ``number`` counts from 1 and is its seed.
-
-    ``file`` is where its plan lies when that is no scenario of the repository; ``defects`` are seeded in its
-    BookKeeper (:mod:`plans.defects`); of a control, ``breaks`` are the properties that they must break.
-    ``modified`` is what its own plan changes in BookKeeper, as reports put it after the release, or empty.
-    Nothing runs beside it when it is to run ``alone``.
-    """
+    """One run of a scenario in one mode on one release."""
 
     scenario: str
     mode: str
@@ -44,12 +38,19 @@ class Experiment:
     settings: tuple[tuple[str, str], ...]
     rounds: int
     number: int
+    """Counts from 1, and is the seed."""
     digest: str
+    """Of the plan (``digest_of``)."""
     file: str = ""
+    """The plan's path where it is no scenario of the repository."""
     defects: tuple[str, ...] = ()
+    """Seeded in its BookKeeper (:mod:`plans.defects`)."""
     modified: str = ""
+    """What its own plan changes in BookKeeper, as reports write it after the release."""
     breaks: tuple[str, ...] = ()
+    """Of a control: the properties that the defects must break."""
     alone: bool = False
+    """Whether nothing else may run at the same time."""
 
     @property
     def protocol(self) -> str:
@@ -112,18 +113,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """One unit's run; ``name`` and ``key`` are its unit's.
-
-    ``folder`` is the run's, relative to the folder of the night's runs, empty where none is kept. ``why`` is
-    the first reason where the outcome was not as expected, ``repeat`` the command that repeats it; ``tries``
-    counts the runs it took, ``took_s`` is the wall time of the last. ``acted`` is how often the run's seeded
-    defects acted. ``error`` names the class of the error that ended the run early, or its judging. ``cpu_s``
-    is the processor time of the last run, of the worker that recorded it and of its servers and clients;
-    ``cpu_pressure`` the share of its time in which a process of the machine waited for a core. Both are None
-    where they are not known. ``judged_by`` is a sum of the code that judges (``code_stamp``), empty in
-    outcomes that were stored before there was one. ``showed`` are the properties with an anomaly that nothing
-    states, and ``decision`` where a decision or a figure was otherwise than stated.
-    """
+    """The outcome of an experiment; ``key`` and ``name`` are the experiment's."""
 
     key: str
     name: str
@@ -134,17 +124,28 @@ class Outcome:
     # Files that were written before 2026-11-27 call it ``came``.
     status: Annotated[Status, Field(validation_alias=AliasChoices("status", "came"))]
     why: str = ""
+    """The first reason, where the outcome was not as expected."""
     headline: str = ""
     folder: str = ""
+    """The run's, relative to the folder of all runs; empty where none is kept."""
     repeat: str = ""
+    """The command that repeats it."""
     took_s: float = 0.0
+    """Wall time of the last run."""
     tries: int = 1
+    """Number of runs that it took."""
     acted: int = 0
+    """How often the seeded defects had an effect."""
     error: str = ""
+    """Class of the error that ended the run or its judging early."""
     cpu_s: float | None = None
+    """Processor time of the last run: the worker that recorded it, servers and clients. None if not known."""
     cpu_pressure: float | None = None
+    """Share of the time in which a process of the machine waited for a core. None if not known."""
     judged_by: str = ""
+    """Checksum of the code that judges (``code_stamp``); empty in outcomes stored before there was one."""
     showed: tuple[str, ...] = ()
+    """Properties with an anomaly that nothing states; ``decision`` where a decision or a figure differed."""
 
 
 def outcome_of(unit: Experiment, status: Status, **fields: Any) -> Outcome:

@@ -61,11 +61,7 @@ class Recording:
 
 @dataclass(frozen=True)
 class Judging:
-    """What a recorded run shows: ``broken`` are its properties with an anomaly that nothing states.
-
-    ``decided`` says that a client or a server decided otherwise than stated, or a figure is out of bounds;
-    ``whole`` that the evidence is (:func:`harness.judging.whole`). The rest is as in an outcome.
-    """
+    """What a recorded run shows; the fields without a description are those of an outcome."""
 
     status: Status
     why: str = ""
@@ -74,8 +70,11 @@ class Judging:
     acted: int = 0
     error: str = ""
     broken: tuple[str, ...] = ()
+    """Properties with an anomaly that nothing states."""
     decided: bool = False
+    """Whether a client or a server decided otherwise than stated, or a figure is out of bounds."""
     whole: bool = True
+    """Whether the evidence is (:func:`harness.judging.whole`)."""
 
 
 class NoAnswerError(FencepostError):

@@ -51,24 +51,24 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Whether a run met its expectation; ``reasons`` are sentences, also when it did.
-
-    ``unexpected`` says that an anomaly was found which nothing states, ``contradicted`` that a
-    client decided otherwise than stated, or a figure is out of its bounds; ``absent`` names the defects
-    stated as ``sometimes`` that did not show this time. ``as_stated`` of ``rounds`` rounds were
-    as expected, none when that is unknown. ``shown`` counts each stated anomaly (in
-    whole evidence), ``decisions`` is the table of decisions.
-    """
+    """Whether a run met its expectation."""
 
     met: bool
     reasons: tuple[str, ...]
+    """Sentences, also when it was met."""
     absent: tuple[str, ...] = ()
+    """Defects stated as ``sometimes`` that did not show this time."""
     unexpected: bool = False
+    """Whether an anomaly was found that nothing states."""
     contradicted: bool = False
+    """Whether a client decided otherwise than stated, or a figure is out of its bounds."""
     rounds: int = 1
     as_stated: int = 0
+    """Number of ``rounds`` that were as expected; 0 when that is unknown."""
     shown: tuple[Shown, ...] = ()
+    """How often each stated anomaly showed, in whole evidence."""
     decisions: tuple[Decided, ...] = ()
+    """The table of decisions."""
 
 
 def compare(

@@ -21,22 +21,22 @@ NOTHING = "nothing that was recorded"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """How one step ended: its client, its ledger in the plan, the round, and the client's result.
-
-    ``began_ns`` orders the decisions of one ledger; ``last_entry``, ``entries`` (read or acknowledged) and
-    ``lac`` are None unless the step has them; ``error`` and ``code`` are BookKeeper's, empty and 0 for ok.
-    """
+    """How one step ended. Fields are None unless the step has them."""
 
     step: str
     client: str
     ledger: str
+    """The plan's name."""
     round: int
     began_ns: int
+    """Orders the decisions of one ledger."""
     outcome: str
     last_entry: int | None = None
     error: str = ""
+    """BookKeeper's; empty for ok, with ``code`` 0."""
     code: int = 0
     entries: int | None = None
+    """Number of entries read or acknowledged."""
     lac: int | None = None
 
     def __str__(self) -> str:
@@ -46,23 +46,22 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """One row of the table: what the document says, what was decided, how the two differ.
-
-    ``decision`` lists every decision of the rounds, the most frequent first; ``shown`` of ``of``
-    rounds were as expected, ``differing`` are the others; ``recorded`` says that one of these was
-    really decided otherwise, and not only left unrecorded.
-    """
+    """One row of the table: what the document says, what was decided, how the two differ."""
 
     case: str
     document: str
     stated: str
     decision: str
+    """Every decision of the rounds, the most frequent first."""
     difference: str
     shown: int
+    """How many ``of`` the rounds were as expected."""
     of: int
     met: bool
     recorded: bool
+    """Whether a round was really decided otherwise, and not only left unrecorded."""
     differing: tuple[int, ...] = ()
+    """The rounds that were not as expected."""
 
     @property
     def complaint(self) -> str:
