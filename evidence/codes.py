@@ -11,8 +11,9 @@ NEVER = 2**63 - 1
 """Stands for "no such time" in every ``_ns`` column; compares later than any time."""
 
 ANSWERING = "answering"
-CONFIGURED = "configured"
 """The event of a client that became ready, which it does after it has begun its history."""
+CONFIGURED = "configured"
+"""The event of a bookie whose configuration file was written: its settings of the journal."""
 RECORDED = "recorded"
 """The event of a client that quit: how many ``slots`` of its history its boot used."""
 
