@@ -20,6 +20,8 @@ from protocol.errors import EvidenceError
 
 NAMED = "named"
 """The step of a line that gives a ledger its name. Names are for people: judging works on ids."""
+CONTRADICTED = "contradicted"
+"""Marks the record of a step that ended because a server did what the plan rules out."""
 
 
 class Recorder:

@@ -17,7 +17,7 @@ from checkers.judging.sufficiency import Sufficiency
 from checkers.judging.verdict import counting_properties, undecided, within_allowance
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
-from evidence.recorders import ledger_names, read_lines
+from evidence.recorders import CONTRADICTED, ledger_names, read_lines
 from plans.expected.comparison import Comparison, Found, compare, counts, unstated
 from plans.expected.decisions import Decision
 from plans.expected.expectations import standing
@@ -27,8 +27,6 @@ from plans.resolve import from_json
 if TYPE_CHECKING:
     from pipeline.session import Session
 
-CONTRADICTED = "contradicted"
-"""Marks the record of a step that ended because a server did what the plan rules out."""
 _DECIDING = ("create", "append", "read", "tail", "recover", "close")
 
 

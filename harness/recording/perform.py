@@ -14,7 +14,7 @@ from concurrent.futures import wait
 from functools import partial
 
 from evidence.codes import Outcome
-from harness.judging import CONTRADICTED
+from evidence.recorders import CONTRADICTED
 from harness.recording.finals import await_quiet
 from harness.recording.stage import Stage, in_background, of_servers, sentence
 from harness.registry import STEPS, Done, await_condition
