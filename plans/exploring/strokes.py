@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from itertools import cycle
 from random import Random
+from typing import NamedTuple
 
 from plans.exploring.seeds import between, pick
 from plans.reading.document import Tree
@@ -40,40 +42,61 @@ class Cast:
         return replace(self, mortal=mortal, clients=(client,))
 
 
+class Use(Enum):
+    """What a fault needs of the processes that a hold names."""
+
+    PROCESS = auto()
+    LINK = auto()
+    """The link between both."""
+    ALL_LINKS = auto()
+    """Every link of it."""
+    PAUSED = auto()
+    """It reads nothing."""
+    READING = auto()
+    """It goes on reading, because the speed of its links is changed."""
+    RULE = auto()
+    """The rule of this fault for messages from one to the other."""
+
+
+class Hold(NamedTuple):
+    """Something that a fault holds while it lasts."""
+
+    use: Use
+    names: tuple[str, ...]
+
+    def meets(self, other: Hold) -> bool:
+        """Whether two faults cannot have both at a time."""
+        uses = {self.use, other.use}
+        if uses in ({Use.PAUSED, Use.READING}, {Use.ALL_LINKS, Use.LINK}):
+            return bool({*self.names} & {*other.names})
+        # Of any two processes, all links of one include a link of the other.
+        return uses == {Use.ALL_LINKS} or (self == other and self.use is not Use.READING)
+
+
+def _held(use: Use, *names: str) -> frozenset[Hold]:
+    """A hold for each name."""
+    return frozenset(Hold(use, (name,)) for name in names)
+
+
 @dataclass(frozen=True, slots=True)
 class ScheduledFault:
-    """One fault: the parameters of its step, the steps that end it, and what it holds.
-
-    ``holds`` are processes (``b1``), links (``w1-b1``), or all links of one (``*b1``). A paused process
-    reads nothing (``~b1``), and a fault that changes a link's speed needs a process that reads (``?b1``).
-    ``targets`` are the bookies whose processes it ends or stops. An ``after_repair`` one begins only when
-    the cluster is quiet.
-    """
+    """One fault: the parameters of its step, the steps that end it, and what it holds."""
 
     fault: str
     lane: str
     params: Tree
     ends: tuple[Tree, ...]
-    holds: frozenset[str]
+    holds: frozenset[Hold]
     targets: tuple[str, ...] = ()
+    """Bookies whose processes it ends or stops."""
     at_s: float = 0.0
     end_s: float = 0.0
     after_repair: bool = False
+    """Whether it begins only when the cluster is quiet."""
 
     def meets(self, other: ScheduledFault) -> bool:
         """Whether the two hold the same thing."""
-        return any(_same(one, another) for one in self.holds for another in other.holds)
-
-
-def _same(one: str, other: str) -> bool:
-    if "?" in (one[0], other[0]):
-        return {one, other} == {f"?{one[1:]}", f"~{one[1:]}"}
-    if one == other or (one[0] == "*" and other[0] == "*"):
-        return True
-    for islands, link in ((one, other), (other, one)):
-        if islands[0] == "*" and "-" in link:
-            return islands[1:] in link.split("-")
-    return False
+        return any(one.meets(another) for one in self.holds for another in other.holds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +120,8 @@ def _process(name: str, fault: str, lane: str, whom: Callable[[Cast], Sequence[s
             return None
         target = pick(random, whom(cast))
         end = {ends: {"target": target, **more}}
-        holds = frozenset({target, f"~{target}"} if fault == "pause" else {target})
+        paused = (target,) if fault == "pause" else ()
+        holds = _held(Use.PROCESS, target) | _held(Use.PAUSED, *paused)
         targets = (target,) if lane == SERVERS else ()
         return ScheduledFault(fault, lane, {"target": target}, (end,), holds, targets)
 
@@ -113,7 +137,7 @@ def _crash_twice(random: Random, cast: Cast) -> ScheduledFault:
         {"kill": {"target": target}},
         {"start": {"target": target, "checked": False}},
     )
-    return ScheduledFault("kill", SERVERS, {"target": target}, ends, frozenset({target}), (target,))
+    return ScheduledFault("kill", SERVERS, {"target": target}, ends, _held(Use.PROCESS, target), (target,))
 
 
 def uneven(random: Random, cast: Cast, *, end_s: float) -> list[ScheduledFault]:
@@ -131,8 +155,8 @@ def _island(name: str, lane: str, whom: Callable[[Cast], Sequence[str]]) -> Kind
     def draw(random: Random, cast: Cast) -> ScheduledFault | None:
         target, way = pick(random, whom(cast)), pick(random, ("cut", "hold"))
         targets = (target,) if lane == SERVERS else ()
-        reading = (f"?{target}", f"?{ZOOKEEPER}") if way == "hold" else ()
-        holds = frozenset({f"*{target}", *targets, *reading})
+        reading = (target, ZOOKEEPER) if way == "hold" else ()
+        holds = _held(Use.ALL_LINKS, target) | _held(Use.PROCESS, *targets) | _held(Use.READING, *reading)
         params = {"target": target, "by": way}
         return ScheduledFault("isolate", lane, params, _healed("isolate", target), holds, targets)
 
@@ -141,7 +165,7 @@ def _island(name: str, lane: str, whom: Callable[[Cast], Sequence[str]]) -> Kind
 
 def _expire(random: Random, cast: Cast) -> ScheduledFault:
     target = pick(random, cast.bookies)
-    holds = frozenset({target, f"*{target}"})
+    holds = _held(Use.PROCESS, target) | _held(Use.ALL_LINKS, target)
     return ScheduledFault("expire", SERVERS, {"target": target}, _healed("expire", target), holds, (target,))
 
 
@@ -150,7 +174,7 @@ def _power_loss(random: Random, cast: Cast) -> ScheduledFault:
     second = pick(random, cast.bookies)
     targets = tuple(dict.fromkeys((first, second)))
     ends = tuple({"start": {"target": target, "checked": False}} for target in targets)
-    holds = frozenset({*targets, *(f"*{target}" for target in targets)})
+    holds = _held(Use.PROCESS, *targets) | _held(Use.ALL_LINKS, *targets)
     return ScheduledFault("power_loss", SERVERS, {"targets": list(targets)}, ends, holds, targets)
 
 
@@ -163,8 +187,8 @@ def _link(fault: str, more: Callable[[Random], Tree]) -> Kind:
 
 
 def _one_link(fault: str, source: str, bookie: str, more: Tree) -> ScheduledFault:
-    link = f"{source}-{bookie}"
-    holds = frozenset({link, *((f"?{source}", f"?{bookie}") if fault == "slow" else ())})
+    link, reading = f"{source}-{bookie}", (source, bookie) if fault == "slow" else ()
+    holds = frozenset({Hold(Use.LINK, (source, bookie))}) | _held(Use.READING, *reading)
     return ScheduledFault(fault, LINKS, {"from": source, "to": bookie, **more}, _healed(fault, link), holds)
 
 
@@ -181,7 +205,7 @@ def _messages(name: str, fault: str, more: Callable[[Random], Tree]) -> Kind:
         source, bookie = pick(random, cast.clients), pick(random, cast.bookies)
         way = pick(random, ("requests", "answers"))
         params = {"from": source, "to": bookie, "way": way, "may_idle": True, **more(random)}
-        holds = frozenset({f"{fault}:{source}>{bookie}"})
+        holds = frozenset({Hold(Use.RULE, (fault, source, bookie))})
         return ScheduledFault(fault, MESSAGES, params, _healed(fault, f"{source}-{bookie}"), holds)
 
     return Kind(name, fault, draw)
