@@ -7,7 +7,7 @@ accepts any ``Random``, including Hypothesis's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from random import Random
 
@@ -54,6 +54,20 @@ class GenerateOptions:
     beyond: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """What is drawn before the steps, which rest on it."""
+
+    profile: Profile
+    mode: str
+    cluster: Tree
+    quorums: Quorums
+    work: Work
+    limit: Limit
+    weights: Mapping[str, float]
+    """Of the kinds of fault that the cluster supports."""
+
+
 def left_out(profile: Profile, offered: Collection[str]) -> list[str]:
     """The kinds of fault that the profile uses and this machine does not support."""
     return [name for name, weight in profile.faults.items() if weight and KINDS[name].needs not in offered]
@@ -91,13 +105,11 @@ def draw(
     if work.name == "churn" or profile.workload.deleted_fraction:
         cluster["bookie_conf"].setdefault("gcWaitTime", _COLLECTING_MS)
     limit = Limit(mode, quorums.ack, beyond=options.beyond)
-    steps = _steps(
-        randoms("schedule"), profile, quorums, cluster, work, limit, _weights(profile, options, disks)
-    )
+    drawn = _Drawn(profile, mode, cluster, quorums, work, limit, _weights(profile, options, disks))
     return {
         "name": f"explore/{profile.name}",
         "source": {"document": "fencepost explore", "section": f"profile {profile.name}, {origin}"},
-        "about": _about(profile, origin, quorums, cluster, work, mode, limit),
+        "about": _about(drawn, origin),
         "cluster": cluster,
         "clients": list(work.clients),
         "modes": [mode],
@@ -105,7 +117,7 @@ def draw(
         "counting": list(COUNTING),
         "control": {"nothing": "a search: that nothing was found proves nothing"},
         **({"allowance": {mode: {EACH: _MOST_ENTRIES}}} if options.beyond else {}),
-        "steps": steps,
+        "steps": _steps(randoms("schedule"), drawn),
         "expect": {mode: ["holds"]},
     }
 
@@ -149,24 +161,19 @@ def _deviate(random: Random, choices: Deviations, cluster: Tree) -> None:
             missing -= 1
 
 
-def _steps(
-    random: Random,
-    profile: Profile,
-    quorums: Quorums,
-    cluster: Tree,
-    work: Work,
-    limit: Limit,
-    weights: dict[str, float],
-) -> list[Tree]:
-    choices, bookies = profile.schedule, bookie_names(cluster["bookies"])
-    repairing = tuple(autorecovery_names(cluster.get("autorecovery", 0)))
+def _steps(random: Random, drawn: _Drawn) -> list[Tree]:
+    choices, bookies = drawn.profile.schedule, bookie_names(drawn.cluster["bookies"])
+    work, limit, weights = drawn.work, drawn.limit, drawn.weights
+    repairing = tuple(autorecovery_names(drawn.cluster.get("autorecovery", 0)))
     cast = Cast(bookies, (*work.loading, *OPENERS), work.clients, repairing)
     steps: list[Tree] = [] if work.load is None else [{"load": work.load}]
     late: list[Tree] = []
     ledgers = 0
     for _ in range(pick(random, choices.bursts)):
         burst_s = round(between(random, *choices.burst_s), 1)
-        quiet_ones = quiet_ledgers(random, profile.workload, quorums, first=ledgers + 1, burst_s=burst_s)
+        quiet_ones = quiet_ledgers(
+            random, drawn.profile.workload, drawn.quorums, first=ledgers + 1, burst_s=burst_s
+        )
         ledgers += sum("create" in step for step in quiet_ones.begins)
         planned: list[ScheduledFault] = []
         if weights:
@@ -184,11 +191,11 @@ def _steps(
     return [*steps, *(last_kills(bookies, limit) if last else []), *late]
 
 
-def _about(
-    profile: Profile, origin: str, quorums: Quorums, cluster: Tree, work: Work, mode: str, limit: Limit
-) -> str:
-    shape = f"E{quorums.ensemble} WQ{quorums.write} AQ{quorums.ack} on {cluster['bookies']} bookies"
+def _about(drawn: _Drawn, origin: str) -> str:
+    quorums = drawn.quorums
+    shape = f"E{quorums.ensemble} WQ{quorums.write} AQ{quorums.ack} on {drawn.cluster['bookies']} bookies"
     return (
-        f"Drawn from the profile {profile.name} by {origin}: {shape}, mode {mode}, load {work.name}. "
-        f"At most {counted(limit.most, 'bookie')} may have lost copies at a time."
+        f"Drawn from the profile {drawn.profile.name} by {origin}: {shape}, mode {drawn.mode}, "
+        f"load {drawn.work.name}. "
+        f"At most {counted(drawn.limit.most, 'bookie')} may have lost copies at a time."
     )
