@@ -51,7 +51,7 @@ def command(
     defect was tried to its end, whatever was found; 3 the time was up before.
     """
     from harness.campaigns.listing import units_of
-    from harness.campaigns.sensitivity import measure
+    from harness.campaigns.sensitivity import Options, measure
     from plans.campaign import load_campaign
     from plans.defects import defects
     from plans.reading.nearest import unknown
@@ -70,4 +70,5 @@ def command(
     units = [unit for unit in units if not scenarios or unit.scenario in scenarios]
     about = f"the campaign {campaign.name}" + (f" ({', '.join(scenarios)})" if scenarios else "")
     run_s = campaign.limits.run_s
-    return measure(units, names or tuple(defects()), place, about=about, run_s=run_s, **options)
+    chosen = names or tuple(defects())
+    return measure(units, chosen, place, Options(**options), about=about, run_s=run_s)

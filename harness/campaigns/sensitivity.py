@@ -29,6 +29,17 @@ PAGE, TABLE = "sensitivity.html", "sensitivity.md"
 _HEADS = ("defect", "what goes wrong", "outcome", "run", "shown by", "what was found", "runs", "seconds")
 
 
+@dataclass(frozen=True)
+class Options:
+    """The user's options besides the runs and the defects: see ``fencepost sensitivity --help``."""
+
+    total_s: float | None = None
+    parallel: int = 1
+    new: bool = False
+    quiet: bool = False
+    markdown: Path | None = None
+
+
 class Found(StrEnum):
     """What a campaign made of a defect, the worst last."""
 
@@ -111,33 +122,31 @@ def measure(
     units: Sequence[Experiment],
     names: Sequence[str],
     place: Path,
+    options: Options,
     *,
     about: str,
     run_s: float,
-    parallel: int,
-    total_s: float | None,
-    new: bool = False,
-    quiet: bool = False,
-    markdown: Path | None = None,
 ) -> int:
     """Run what is pending, write the table and the page into the folder, and return the exit code.
 
     0 when each defect was tried to its end, whatever was found; 3 when the time was up before.
     """
-    narrator = Narrator(quiet=quiet)
+    narrator = Narrator(quiet=options.quiet)
     experiments = experiments_with(units, names)
     if not experiments:
         raise UsageError(
             f"no run of {about} is on a release that has {', '.join(names)}",
             remedy="name another with --bookkeeper; `fencepost list defects` has the releases",
         )
-    store = _store(place, experiments, new=new)
+    store = _store(place, experiments, new=options.new)
     narrator.line(f"sensitivity of {about}: {counted(len(names), 'defect')}, folder {store.path}")
     early = "ended early; the same command continues it"
     with store.alone():
         try:
             waiting = pending(store, experiments)
-            ended = run_pending(store, waiting, run_s=run_s, parallel=parallel, total_s=total_s)
+            ended = run_pending(
+                store, waiting, run_s=run_s, parallel=options.parallel, total_s=options.total_s
+            )
             with closing(ended) as outcomes:
                 for one in outcomes:
                     acted = f"acted {counted(one.acted, 'time')}"
@@ -145,7 +154,7 @@ def measure(
             early = ""
         finally:
             found = results(store, names)
-            for path in filter(None, (store.path / TABLE, markdown)):
+            for path in filter(None, (store.path / TABLE, options.markdown)):
                 write_text(path, "\n".join(table(found, about)) + "\n")
             write_text(store.path / PAGE, page(found, about, store.path))
             left = sum(1 for _ in pending(store, experiments))

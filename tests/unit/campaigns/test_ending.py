@@ -39,9 +39,8 @@ def run_gate(results: Path) -> int:
 
 
 def run_sensitivity(results: Path) -> int:
-    return measure(
-        UNITS[:2], DEFECT, results / "place", about="gate", run_s=1, parallel=1, total_s=None, quiet=True
-    )
+    place = results / "place"
+    return measure(UNITS[:2], DEFECT, place, sensitivity.Options(quiet=True), about="gate", run_s=1)
 
 
 @pytest.mark.parametrize("run", [run_gate, run_sensitivity])
@@ -74,7 +73,7 @@ def test_a_campaign_that_runs_elsewhere_is_left_alone(
 
 def test_a_defect_that_no_run_can_have_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no run of gate is on a release that has fence-ignored"):
-        measure([], DEFECT, tmp_path, about="gate", run_s=1, parallel=1, total_s=None)
+        measure([], DEFECT, tmp_path, sensitivity.Options(), about="gate", run_s=1)
 
 
 def test_a_resumed_campaign_names_the_runs_that_other_checkers_judged(
