@@ -131,7 +131,7 @@ class Answers(Checker):
 
 
 def _judged(kind: str, run: RunFacts) -> bool:
-    """Whether no excuse may hide in what is missing."""
+    """Whether evidence is complete enough for this kind: nothing missing could excuse a denial."""
     excuses = ("ledgers", "servers", *(("faults",) if kind != _OWN else ()))
     excuses += ("operations",) if kind == _DURABLE else ()  # whether an add was deferred
     return run.wire and not run.damage_to(excuses) and (run.complete or kind != _LIMBO)
@@ -215,7 +215,7 @@ def _last_forces(facts: LedgerFacts) -> Mapping[tuple[int, int], int]:
 
 
 def _flushed_since(run: RunFacts) -> Mapping[int, int]:
-    """Life -> the first of its bookie from which on each was shut down cleanly, up to the one before it."""
+    """Life -> the earliest life of its bookie such that it and all before this one were shut down cleanly."""
     return _kept_since(run, lambda boot: not boot.unclean)
 
 
@@ -225,7 +225,7 @@ def _durable_since(run: RunFacts) -> Mapping[int, int]:
 
 
 def _kept_since(run: RunFacts, kept: Callable[[Boot], bool]) -> Mapping[int, int]:
-    """Life -> the first of its bookie from which on each kept what it had, up to the one before it.
+    """Life -> the earliest life of its bookie such that it and all before this one kept what they had.
 
     Left out are bookies of which a fault that neither ended it nor was one of messages may have hindered a
     flush, those whose disk may have been changed, and bookies that the plan starts with other settings, such

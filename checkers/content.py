@@ -26,7 +26,7 @@ from protocol.faults import Loses, effects_of
 from protocol.wording import counted
 
 _CHANGING = ("garble", "fill")
-"""Faults that may change the bytes of an entry although what a bookie has stored stays."""
+"""Faults that may change the bytes of an entry, though they delete nothing that a bookie has stored."""
 _BAD = {
     "damaged": (Proof.DAMAGED, "the payload's checksum is not that of its bytes", "damaged"),
     "foreign": (Proof.FOREIGN, "the payload is whole but of another run, ledger or entry", "as another"),

@@ -29,7 +29,7 @@ def sources() -> list[Path]:
 
 @cache
 def code_stamp() -> str:
-    """A sum of that code."""
+    """A checksum of that code."""
     return hashlib.sha256(b"".join(source.read_bytes() for source in sources())).hexdigest()
 
 

@@ -144,7 +144,7 @@ def broken_unstated(verdict: RunVerdict, folder: RunFolder) -> tuple[str, ...]:
 
 
 def whole(verdict: RunVerdict, folder: RunFolder) -> bool:
-    """Whether nothing is missing from the evidence but what steps would have shown that were left out."""
+    """Whether the evidence is complete, except for what the steps that were left out would have added."""
     judged = verdict.judgements[Sufficiency.name].verdict is not Verdict.UNKNOWN
     return judged or (not verdict.damage and bool((folder.end() or {}).get("left_out")))
 
@@ -154,8 +154,9 @@ def went_otherwise(
 ) -> Comparison:
     """The comparison of a run that deviated from its plan, which meets no expectation.
 
-    A plan's expectation covers only a run that follows the plan, so an ``anomaly`` is unexpected, stated or
-    not. The first of ``otherwise`` comes after it; ``decided`` says whose decision that was, if any.
+    A plan's expectation covers only a run that follows the plan, so any ``anomaly`` is unexpected, also one
+    that the plan states. ``otherwise`` are the deviations, of which the first is a reason; ``decided`` says
+    whose decision it was, if any.
     """
     first = f"the {decided} decided otherwise: {otherwise[0]}" if decided else otherwise[0]
     others = () if comparison.met else comparison.reasons

@@ -69,7 +69,7 @@ class Narrator:
         self.line(f"  {time.monotonic() - self._began:6.1f} s  {text}", style=style)
 
     def _keep(self, text: str) -> None:
-        """Log a line; a log that cannot be written is given up, it is no evidence."""
+        """Log a line. After a write error logging stops, and the run continues: the log is no evidence."""
         if self._log is None:
             return
         try:

@@ -50,7 +50,7 @@ class Declared(Generic[T]):
 
 STEPS: dict[str, Declared[Done]] = {}
 CONDITIONS: dict[str, Declared[Look]] = {}
-"""What runs a condition begins it, and gives the look."""
+"""To run a condition is to start it; the result is a function that looks at the cluster once."""
 
 
 def step(model: type[P]) -> Callable[[Callable[[Stage, P], Done]], Callable[[Stage, P], Done]]:
@@ -59,7 +59,7 @@ def step(model: type[P]) -> Callable[[Callable[[Stage, P], Done]], Callable[[Sta
 
 
 def condition(model: type[C]) -> Callable[[Callable[[Stage, C], Seen]], Callable[[Stage, C], Seen]]:
-    """Register the function below as the look of ``model``, under the name of that class."""
+    """Register the function below, which looks at the cluster once, for ``model``, under its class's name."""
 
     def enter(function: Callable[[Stage, C], Seen]) -> Callable[[Stage, C], Seen]:
         _declare("condition", CONDITIONS, model, lambda stage, wanted: lambda: function(stage, wanted))
@@ -69,9 +69,9 @@ def condition(model: type[C]) -> Callable[[Callable[[Stage, C], Seen]], Callable
 
 
 def beginning(model: type[C]) -> Callable[[Callable[[Stage, C], Look]], Callable[[Stage, C], Look]]:
-    """Register the function below as what begins ``model``, a condition on what happens from then on.
+    """Register the function below for ``model``, a condition on what happens after its step began.
 
-    It is called once, when the step begins, and gives the look.
+    It is called once, when the step begins, and returns the function that looks at the cluster.
     """
     return partial(_declare, "condition", CONDITIONS, model)
 

@@ -34,15 +34,15 @@ MB = 1_000_000
 JVM, DRIVER, WORKER = 450 * MB, 250 * MB, 150 * MB
 """Spark's JVM, this process, and a worker before it has rows."""
 CORE = 1_500 * MB
-"""What we take for each core, of everything: 3 GB for two."""
+"""Limit of the memory that judging plans to use, for each core: 3 GB on two cores."""
 LEDGER = 4_000
-"""Of the summaries that meet in this process, for each version of a ledger's metadata."""
+"""Bytes of summaries that this process holds for each version of a ledger's metadata."""
 SUMMARY = 4 * MB
-"""Of the summaries that meet in this process, for each bucket."""
+"""Bytes of summaries that this process holds for each bucket."""
 JUDGED = 650
 """Bytes of a row while it is judged: as read, as arrays, as parts, and what is kept of the batch before."""
 COLLECTED = 420 * MB
-"""Of a core while it merges a bucket of a million operations. Workers keep it for what they do next."""
+"""Bytes that a worker takes while it merges a bucket of a million operations. It keeps them afterwards."""
 MOST_ROWS, FEWEST_ROWS = 200_000, 25_000
 """Rows of a batch, where blocks are not larger: two of them, of which a task holds fewer, fit into the memory
 that its worker kept from collecting. In small batches each rule's fixed cost is over half of the time."""

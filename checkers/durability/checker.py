@@ -229,7 +229,7 @@ class _Conclusion:
         }
 
     def _excused(self) -> int:
-        """Explained losses of the ledgers that lost no more so than the plan allows them."""
+        """Explained losses of the ledgers that have no more of them than the plan allows."""
         lost = self.lost_by_class[EXPLAINED] | self.vanished_by_fault
         numbers = {ledger: lost.of(ledger).count() for ledger in lost.ledgers()}
         rest = self.run.allowance.get(EVERY_LEDGER, 0)
@@ -279,7 +279,7 @@ class _Conclusion:
         return found
 
     def _answers(self, span: tuple[int, int, int]) -> Iterator[str]:
-        """What the bookies that were to store a span answered in the last pass, where it is one answer."""
+        """Which of the responsible bookies gave the same answer to a whole span in the last census pass."""
         ledger, first, last = span
         due = duties(self.histories.of.get(ledger, ()), ints([first, last]), self.run.bookies)
         for kind, answer in _ANSWERED.items():

@@ -161,7 +161,7 @@ def _repairs(
 def _never_lost(ledger: int, entries: Ints, holders: Holders, known: Lives) -> Bools:
     """Mask of the entries that a holder, responsible to the end, never lost, or that it shows still.
 
-    Nothing that befell it may take what it had, or its disk held it at its death and nothing can have changed
+    No fault that hit it may take what it had, or its disk held it at its death and nothing can have changed
     that since. A bookie that the metadata does not name any more collects its copies lawfully.
     """
     kept = np.zeros(len(entries), dtype=np.bool_)
@@ -179,7 +179,7 @@ def _never_lost(ledger: int, entries: Ints, holders: Holders, known: Lives) -> B
 
 
 def _to_the_end(ledger: int, entries: Ints, known: Lives) -> dict[int, Bools]:
-    """Bookie -> the entries that are its duty in the end, if no version ceased to name it before."""
+    """Bookie -> the entries that the last version gives to it; none for bookies that a version dropped."""
     if not known.histories.seen_whole(ledger):
         return {}
     chain = known.histories.of[ledger]
@@ -225,7 +225,7 @@ class _Overlap:
 
 
 def _moved(old: Version, new: Version) -> bool:
-    """Whether bookies were replaced that replication alone replaces: not of the last fragment while open."""
+    """Whether replication replaced a bookie: in an open ledger's last fragment, clients do that too."""
     before = old.fragments if old.closed else old.fragments[:-1]
     after = dict(new.fragments)
     return any(after.get(first) != bookies for first, bookies in before)

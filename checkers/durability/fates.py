@@ -178,7 +178,7 @@ def _by_answers(
 
 
 def _by_all(due: Mapping[int, Bools], answers: Mapping[int, Spans], ledger: int, entries: Ints) -> Bools:
-    """The entries of a ledger of which every bookie whose duty they are said so."""
+    """Which entries of a ledger are in ``answers`` of every bookie that is responsible for them."""
     found = reduce(or_, due.values(), np.zeros(len(entries), dtype=np.bool_))
     for bookie, duty in due.items():
         found = found & (~duty | answers.get(bookie, Spans.empty()).holds(ledger, entries))

@@ -39,12 +39,12 @@ Answer = TypeVar("Answer")
 Places = NDArray[np.intp]
 Columns = Mapping[str, Column]
 Known = dict[Callable[..., Any], Any]
-"""What was worked out, by the function that did."""
+"""Results by the function that computed them."""
 EVERY_LEDGER = -1
 
 
 class Remembering:
-    """Keeps what was worked out of it: several checkers ask for the same."""
+    """Caches what functions compute from it, because several checkers need the same."""
 
     __slots__ = ()
     _known: Known

@@ -285,7 +285,7 @@ def _ledgers(rows: _Rows) -> _Rows:
 
 @contextmanager
 def keeping_all() -> Iterator[None]:
-    """Within the block no list is cut, but for the log's cycles, which are not sought any further."""
+    """Keep every finding within the block. The search for the log's cycles keeps its limit."""
     token = _CUT.set(False)
     try:
         yield

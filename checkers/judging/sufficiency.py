@@ -88,7 +88,7 @@ class Sufficiency(Checker):
 
 
 def _too_little(seen: Mapping[str, int], facts: LedgerFacts, run: RunFacts) -> Iterator[str]:
-    """A census between two steps of the plan is none of the end."""
+    """What the run lacks. A census between two steps of the plan does not count as one at the end."""
     answered_ns = facts.columns(ANSWERED)["answered_ns"].max(initial=-1)
     opened_ns = facts.columns(OPENED)["invoked_ns"].min(initial=NEVER)
     if run.left_out:
@@ -151,7 +151,7 @@ def _healed(fault: FaultRow) -> dict[str, Any]:
 
 
 def _idle(fault: FaultRow) -> str:
-    """A fault of messages waits for them: what it never did is why it was not confirmed."""
+    """Why a fault of messages was not confirmed: it acted on none. Empty for other faults."""
     healed = _healed(fault)
     if "acted" not in healed:
         return ""
@@ -159,7 +159,7 @@ def _idle(fault: FaultRow) -> str:
 
 
 def _unplanned(run: RunFacts) -> Iterator[str]:
-    """Other deaths: worth saying first, but no reason to doubt the record."""
+    """Deaths of other servers: reported, but the record stays complete."""
     others = [
         str(fault["target"])
         for fault in run.faults

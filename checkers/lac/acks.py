@@ -145,7 +145,7 @@ def _last_acked(adds: Rows) -> pa.Table:
 
 
 def _voters(due: pa.Table, votes: pa.Table) -> Ints:
-    """How many bookies' votes came by the time at which each row was due; to its client, if they name one."""
+    """For each row the number of bookies whose vote came in time; to its client, if votes name one."""
     keys = [name for name in ("ledger", "entry", "client") if name in votes.column_names]
     row, _ = _in_time(due, votes, keys)
     return np.bincount(row, minlength=due.num_rows)
@@ -272,7 +272,7 @@ class AckRows(NamedTuple):
 
 
 def ack_rows(found: Found, facts: LedgerFacts, run: RunFacts) -> AckRows:
-    """None where the rule cannot be judged, and none of writers whose links the log lacks."""
+    """No rows where the rule cannot be judged, and none of writers whose links are not in the wire log."""
     if unjudged(run):
         return AckRows([], [], [], [])
     logged = set(facts.columns(LOGGED)["source"].tolist())

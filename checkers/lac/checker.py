@@ -62,7 +62,7 @@ from protocol.addresses import name_of_id
 from protocol.wording import counted
 
 _TOLD = ("operations", "ledgers")
-"""What all but two kinds rest on: the wire log, where it lacks something, makes them no worse."""
+"""Tables on which all but two kinds rest: gaps in the wire log do not weaken these kinds."""
 
 
 ADDED = operations_fact("added", lambda rows: rows.of(kind=Kind.ADD).once(identified))
@@ -182,7 +182,7 @@ def _notes(received: int, low_answers: int, unlogged: list[int], run: RunFacts) 
 
 
 def _lower(rows: Rows) -> Iterator[Rows]:
-    """The operations that left a handle with a lower LAC, -1 included: only of a read, that is no LAC."""
+    """The operations after which a handle had a lower LAC. -1 is a LAC too, except in a read's row."""
     for kind in TELLING:
         part = rows.of(kind=kind, outcome=Outcome.OK)
         least = 0 if kind == Kind.READ else -1
@@ -246,7 +246,7 @@ def _beyond_findings(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterato
 
 
 def _covers_unsent(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
-    """Ids of ledgers with an add in a history; of whole histories none is missing."""
+    """Only in ledgers with an add in a history: whole histories have every add that was sent."""
     added = set(facts.columns(ADDED)["ledger"].tolist())
     received = {ledger: row for ledger, row in _received_first(facts).items() if ledger in added}
     covered = Spans.up_to({ledger: lac for ledger, (lac, *_) in received.items()})
@@ -307,7 +307,7 @@ def _outside(batch: Batch, facts: LedgerFacts, run: RunFacts) -> pa.Table:
 
 
 def _given(took: Rows, metadata: Histories, run: RunFacts) -> Bools:
-    """Which rows some version gives to their bookie; all of a ledger whose versions were not all seen."""
+    """Which rows are of a bookie to which some version gives the entry; all where versions are missing."""
     given = np.ones(took.number, dtype=np.bool_)
     for ledgers, chain in _alike(metadata, np.unique(took["ledger"])):
         mine = np.flatnonzero(np.isin(took["ledger"], ledgers))

@@ -97,7 +97,7 @@ class _Hunt:
                 limit -= self._search(sought, part, limit)
 
     def _search(self, sought: CycleClass, part: Part, limit: int) -> int:
-        """One component: show the class, with its witness if the limit allows, or doubt it; the work done."""
+        """Search one component; record the class (and a witness within the limit) or a doubt; the work."""
         # A class that implies this one may have been looked for in the component and not decided.
         in_doubt = any(
             implies(one, sought) and bool(np.isin(node, part.nodes)) for one, node in self._doubted

@@ -103,7 +103,7 @@ class Recovery(Checker):
 def _verdict(
     findings: list[Finding], assessments: Counter[Assessment], lacking: list[str], run: RunFacts
 ) -> Verdict:
-    """A close that needs no recoverer to explain it gives the property no work."""
+    """Not judged where the writer may have made every close: such closes show nothing about recoveries."""
     if findings:
         return Verdict.ANOMALY
     idle = not (assessments[Assessment.LEGAL] or assessments[Assessment.UNSEEN] or lacking)

@@ -20,7 +20,7 @@ from evidence.schemas import FaultRow, OperationRow, ServerRow
 Event = dict[str, object]
 _ENDED = "exit"
 _NOT_SHOWN = (Kind.ENTRY, Kind.WATCHED, Kind.CENSUS)
-"""What an operation's row says again: the entries of a read."""
+"""Kinds that are not shown: entries, because their read is shown, and what only the observer saw."""
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 A record that ends in its own checksum leaves the same remainder as any other. So the checksum of many sound
 records in a row depends on their number and length only, and one call of zlib checks them all. A damaged
-record among them is noticed as surely as alone; of two or more, damage cancels out once in 2**32 times.
+record among them is detected as reliably as alone; damage of two cancels out once in 2**32 times.
 """
 
 from __future__ import annotations

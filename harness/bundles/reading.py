@@ -44,7 +44,7 @@ _JUDGED = re.compile(
 
 
 def is_bundle(reference: str) -> bool:
-    """Whether a user's word for a run means an archive: it is a file, or is named like one."""
+    """Whether the user's reference to a run is an archive: an existing file, or a name like that of one."""
     return Path(reference).is_file() or reference.endswith(".zip")
 
 

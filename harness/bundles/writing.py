@@ -34,7 +34,7 @@ CORE, OPERATIONS, LOGS, FRAMES, HOLDINGS, DIRECTORIES = (
     "bookies' directories",
 )
 ORDER = (OPERATIONS, LOGS, FRAMES, HOLDINGS)
-"""Groups in the order in which they are dropped last to first where a bundle would be too large."""
+"""Groups of files. A bundle that would be too large drops groups from the end of this list."""
 _RAW = {"operations": OPERATIONS, "frames": FRAMES, "holdings": HOLDINGS}
 _OF_A_BOOKIE = ("data", "lives", "snapshots")
 _WHOLE = ("verdict.json", "summary.md", "shrunk.yaml")

@@ -38,7 +38,7 @@ _HEADINGS = ("bug", "found on", "not on", "repeat it")
 
 
 class Bug(Params):
-    """``kind`` of ``property`` on ``ledger``: ``scenario`` in ``mode`` finds it on ``bad`` alone."""
+    """``scenario`` in ``mode`` finds ``kind`` of ``property`` on ``ledger``, on the release ``bad`` only."""
 
     name: str = Field(pattern=r"^[a-z0-9.-]+$")
     bug: str = Field(min_length=1)
@@ -107,17 +107,17 @@ class Side:
 
     @property
     def wanted(self) -> Showing:
-        """What each of its runs is to say: found on the bad release, absent on the good one."""
+        """The result that each of its runs should have: found on the bad release, absent on the good one."""
         return Showing.FOUND if self.bad else Showing.ABSENT
 
     @property
     def as_recorded(self) -> bool:
-        """Whether there are runs, and all of them say what is wanted."""
+        """Whether there are runs, and all of them have that result."""
         return bool(self.shown) and all(one is self.wanted for one in self.shown)
 
     @property
     def contradicted(self) -> bool:
-        """Whether a run says the contrary."""
+        """Whether a run has the opposite result."""
         return any(one not in (self.wanted, Showing.UNKNOWN) for one in self.shown)
 
     def __str__(self) -> str:

@@ -143,7 +143,7 @@ def _unsettled(stage: Stage) -> str | None:
 
 
 def _auditor(repairs: Cluster) -> str:
-    """Who audits, or who would, and has ended: a process whose session has expired ends itself."""
+    """The auditor, or the autorecovery processes that have ended: an expired session ends a process."""
     if found := repairs.auditor():
         return f"the auditor is {found}"
     ended = [name for name, one in repairs.autorecovery.items() if one.state is not ProcessState.RUNNING]

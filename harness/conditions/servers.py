@@ -1,6 +1,6 @@
 """Conditions on servers: their processes, how a boot goes, and their registrations.
 
-A boot that is ready has its journal behind it, so what only a boot before that says it cannot say any more.
+A boot that is ready has replayed its journal, so it cannot log any more what a boot logs only before that.
 """
 
 from __future__ import annotations

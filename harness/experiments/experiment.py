@@ -25,7 +25,7 @@ V2 = "v2"
 """The parameter by which a plan lets its clients speak the second version of the wire protocol."""
 _OF_NO_EFFECT = ("about", "alone", "control", "series", "source", "title")
 _LATER: Mapping[str, object] = {"zookeeper": "prompt", "loss": "process", "cures": [], "zk2": []}
-"""Parameters that plans got when they had been measured, with the value for which they are what they were."""
+"""Parameters that plans gained after they were measured: with this value a plan keeps its digest."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Experiment:
 
     @property
     def key(self) -> str:
-        """What the kept result is found by; of a control also what it must break, which its plan says."""
+        """Identifies the stored outcome; that of a control also names the properties that it must break."""
         return " ".join([f"{self} {self.digest}", *self.breaks])
 
     def __str__(self) -> str:
@@ -74,7 +74,7 @@ class Experiment:
         return f"{self.scenario} {self.mode} {self.release}{settings}{rounds}{defects} #{self.number}"
 
     def request(self, results: Path) -> RunRequest:
-        """The same as an order of ``fencepost run``."""
+        """The same as a request of ``fencepost run``."""
         return RunRequest(
             scenario=self.file or self.scenario,
             modes=(self.mode,),
@@ -155,7 +155,7 @@ def outcome_of(unit: Experiment, status: Status, **fields: Any) -> Outcome:
 
 
 def judged_otherwise(outcomes: Sequence[Outcome]) -> int:
-    """How many were judged by other code than this, which may have let pass what this one does not."""
+    """Number of outcomes that other code judged: it may have missed what this code finds."""
     return sum(one.judged_by != code_stamp() for one in outcomes)
 
 

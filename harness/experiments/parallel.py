@@ -112,7 +112,7 @@ def _side_by_side(prepared: Sequence[Prepared], judge: Judge, narrator: Narrator
         narrator.line(f"  begins {one.mode}")
 
     def tell_left() -> None:
-        """Say where the evidence of the modes is that an error left without a verdict."""
+        """Print where the evidence of modes is that have no verdict because of an error."""
         for one in begun:
             point_to_evidence(one.folder, narrator)
 

@@ -121,7 +121,7 @@ class Worker(Generic[Order, Answer]):
     def ask(self, order: Order, timeout_s: float | None) -> Answer:
         """The answer to an order, None for no time limit.
 
-        Raises ``HungError`` or ``DiedError``, and the next order finds another process.
+        Raises ``HungError`` or ``DiedError``, and the next order starts another process.
         """
         process, orders, answers = self._ready()
         in_time = True

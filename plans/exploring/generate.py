@@ -148,7 +148,7 @@ def _cluster(random: Random, choices: ClusterChoices, options: GenerateOptions) 
 
 
 def _deviate(random: Random, choices: Deviations, cluster: Tree) -> None:
-    """Add as many groups of settings as are drawn, of those that contradict nothing that is there."""
+    """Add the drawn number of groups of settings, none of which contradicts a setting of the cluster."""
     groups = [
         *((cluster["bookie_conf"], group) for group in choices.bookie_conf),
         *((cluster["client_conf"], group) for group in choices.client_conf),

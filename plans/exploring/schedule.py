@@ -32,7 +32,7 @@ from protocol.modes import MODES, least_loss
 
 QUIET_S = 90
 _AIM_S = 0.2
-"""How long before or after a client's act a fault begins that is aimed at it."""
+"""Longest time between a client's act and the begin of a fault that is aimed at it."""
 _TRIES = 4
 """Number of times that another target is drawn for a fault whose first target does not allow it."""
 LOSING: dict[str, frozenset[str]] = {
@@ -63,7 +63,7 @@ class Limit:
         return not self.loses(fault) or len(self._lost | set(targets)) <= self.most
 
     def allows_after_repair(self, fault: str, targets: Iterable[str]) -> bool:
-        """Whether it might once every bookie has repaired itself."""
+        """Whether the fault may hit these bookies once every bookie has repaired itself."""
         return not self.loses(fault) or (self.repairs and len(set(targets)) <= self.most)
 
     def hit(self, fault: str, targets: Iterable[str]) -> None:
@@ -114,7 +114,7 @@ def draw_burst(
 def _placed(
     stroke: ScheduledFault, planned: Sequence[ScheduledFault], choices: ScheduleChoices, limit: Limit
 ) -> ScheduledFault | None:
-    """The stroke in the schedule, or None where it would be a contradiction or too much."""
+    """The stroke as scheduled; None where it meets another stroke or exceeds the limit."""
     active = [other for other in planned if other.end_s > stroke.at_s]
     if any(stroke.meets(other) for other in planned if other.lane != stroke.lane or other in active):
         return None

@@ -2,7 +2,7 @@
 
 A stream depends on the seed and its own name only, so a new stream changes no other. The draws
 offered here use nothing but ``Random.random``, whose sequence Python keeps from version to
-version; what chooses among items must get them in an order that only ever grows at its end.
+version. Lists from which items are chosen may only grow at their end.
 """
 
 from __future__ import annotations

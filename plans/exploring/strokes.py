@@ -29,7 +29,7 @@ _MESSAGES = ("add", "fencing_lac_read", "recovery_read", "recovery_add", "read",
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """Who may be hit: bookies, clients that may be killed, all clients (by their links), autorecovery."""
+    """Possible targets: bookies, clients to kill (``mortal``), clients by their links, autorecovery."""
 
     bookies: tuple[str, ...]
     mortal: tuple[str, ...]
@@ -37,7 +37,7 @@ class Cast:
     repairing: tuple[str, ...] = ()
 
     def only(self, client: str) -> Cast:
-        """The same with no other client, but for those that may be killed if this one may not."""
+        """The same with this client alone; ``mortal`` stays as it is if this client may not be killed."""
         mortal = (client,) if client in self.mortal else self.mortal
         return replace(self, mortal=mortal, clients=(client,))
 
