@@ -55,7 +55,7 @@ class Rule:
     entries: tuple[int, int] | None = None
     """The first and the last that match."""
     statuses: tuple[str, ...] = ()
-    """Names of :class:`evidence.codes.Status`; ``status`` likewise."""
+    """Names of :class:`evidence.codes.Status`; the same for ``status``."""
     first: int = 1
     """The first match to act on, counted from 1."""
     last: int = 0

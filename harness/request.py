@@ -22,7 +22,7 @@ class RunRequest:
     """BookKeeper's; None for the plan's or the default."""
     backend: str = DEFAULT_BACKEND
     bookie_conf: Path | None = None
-    """A properties file of the user's; ``client_conf`` likewise."""
+    """A properties file of the user's; the same for ``client_conf``."""
     client_conf: Path | None = None
     keep: bool = False
     results: Path = field(default_factory=lambda: default_results())
@@ -31,7 +31,7 @@ class RunRequest:
     rounds: int | None = None
     """In place of the plan's own."""
     seed_defects: tuple[str, ...] = ()
-    """Added to the plan's; ``cures`` likewise."""
+    """Added to the plan's; the same for ``cures``."""
     cures: tuple[str, ...] = ()
     pause_on: str = ""
     """``anomaly`` or ``end``: leaves the cluster up before it is stopped."""

@@ -56,7 +56,7 @@ class Trend:
     stall_s: int = 0
     """The longest stretch of them in which none was."""
     p50_ms: float = -1.0
-    """Of acknowledged adds, within 3 %; -1 where none was. ``p99_ms`` likewise."""
+    """Of acknowledged adds, within 3 %; -1 where none was; the same for ``p99_ms``."""
     p99_ms: float = -1.0
     no_load: str = ""
     """Why the run's operations could not be read: then only what its verdict counts is known."""

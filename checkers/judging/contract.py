@@ -267,11 +267,11 @@ class RunFacts(Remembering):
     mode: str
     run_id: int
     bookies: Mapping[str, int]
-    """Number by name; ``clients`` likewise."""
+    """Number by name; the same for ``clients``."""
     clients: Mapping[str, int]
     ledger_names: Mapping[int, str] = field(default_factory=dict)
     faults: tuple[FaultRow, ...] = ()
-    """The rows of that table; ``servers`` likewise."""
+    """The rows of that table; the same for ``servers``."""
     servers: tuple[ServerRow, ...] = ()
     required: tuple[str, ...] = ()
     """Properties without which the plan accepts no ``valid``."""

@@ -49,7 +49,7 @@ class Grounds:
 
     source: int
     denied: frozenset[int]
-    """Until the close, about the entry after the end; ``found`` and ``unsure`` likewise."""
+    """Until the close, about the entry after the end; the same for ``found`` and ``unsure``."""
     found: frozenset[int]
     unsure: frozenset[int]
     fenced: frozenset[int]

@@ -52,10 +52,10 @@ class RunSpec:
     versions: Mapping[str, str] = field(default_factory=dict)
     """Release by server or client name, where it differs from ``version``."""
     bookie_conf: Mapping[str, str] = field(default_factory=dict)
-    """The plan's; ``client_conf`` likewise."""
+    """The plan's; the same for ``client_conf``."""
     client_conf: Mapping[str, str] = field(default_factory=dict)
     user_bookie_conf: Mapping[str, str] = field(default_factory=dict)
-    """The user's own; ``user_client_conf`` likewise."""
+    """The user's own; the same for ``user_client_conf``."""
     user_client_conf: Mapping[str, str] = field(default_factory=dict)
     autorecovery: int = 0
     """Number of repair processes."""
