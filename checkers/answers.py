@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -53,7 +54,6 @@ _TEXTS = {
 }
 _READS = (Message.READ, Message.RECOVERY_READ)
 _ENTRY = ("ledger", "entry")
-_ANSWER = ("received_ns", "asked_ns", "kind", "status", "source")
 _WORDS = {Status.ENOENTRY: "no such entry", Status.ENOLEDGER: "no such ledger"}
 _ASKED = {Message.READ: "read", Message.RECOVERY_READ: "recovery read"}
 _RESTS_ON = ("frames", "ledgers", "operations", "holdings", "servers", "faults")
@@ -88,6 +88,25 @@ FORCED = LedgerFact("forced", "frames", _forces, key=("ledger", "life"), values=
 """The ledgers that each life of a bookie confirmed as synced, and when it was last asked to."""
 
 
+class Denied(NamedTuple):
+    """What every proof begins with: of neighbouring denials by one life the first."""
+
+    life: int
+    received_ns: int
+    asked_ns: int
+    kind: int
+    status: int
+    source: int
+
+
+class Acked(NamedTuple):
+    """The acknowledgement that was denied, by the kind of its add."""
+
+    added: int
+    acked_ns: int
+    acked_by: int
+
+
 class Answers(Checker):
     """Finds boots that deny what they acknowledged or what their disk held, or deny where limbo was due."""
 
@@ -100,7 +119,7 @@ class Answers(Checker):
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """The denials that no bookie may give; neighbouring entries that one life denied are one row."""
         frames = batch.frames
-        acks, denied = frames.once(_acks), _table(frames.once(_denials), *_ANSWER)
+        acks, denied = frames.once(_acks), _table(frames.once(_denials), *Denied._fields[1:])
         wrong = _wrong(denied, batch, facts, run) if denied.num_rows else ()
         return Found.of(
             *wrong,
@@ -166,9 +185,10 @@ def _wrong(denied: pa.Table, batch: Batch, facts: LedgerFacts, run: RunFacts) ->
     durable = _flushed(denied, batch.frames.once(_acks), run.once(_durable_since))
     durable = _others(_others(durable, held), flushed)
     durable = durable.filter(_synced(durable, batch, facts))
-    yield _rows(_OWN, _in_time(own, known, "until_ns"), "added", "acked_ns")
-    yield _rows(_FLUSHED, _in_time(flushed, known, "until_ns"), "added", "acked_ns", "acked_by")
-    yield _rows(_DURABLE, _in_time(durable, known, "until_ns"), "added", "acked_ns", "acked_by")
+    own = own.append_column("acked_by", own["life"])
+    yield _rows(_OWN, _in_time(own, known, "until_ns"), *Acked._fields)
+    yield _rows(_FLUSHED, _in_time(flushed, known, "until_ns"), *Acked._fields)
+    yield _rows(_DURABLE, _in_time(durable, known, "until_ns"), *Acked._fields)
     yield _rows(_HELD, _in_time(held, known, "until_ns"), "died")
     yield _rows(_LIMBO, _in_time(after, marked, "until_ns", "marking", "crashed"), "marking", "crashed")
 
@@ -268,9 +288,8 @@ def _in_time(denied: pa.Table, due: Callable[[int, int], tuple[int, ...]], *name
 
 
 def _rows(kind: str, wrong: pa.Table, *why: str) -> pa.Table:
-    ledger, entry, life, *proof = (
-        np.asarray(wrong[name]) for name in ("ledger", "entry", "life", *_ANSWER, *why)
-    )
+    names = ("ledger", "entry", *Denied._fields, *why)
+    ledger, entry, life, *proof = (np.asarray(wrong[name]) for name in names)
     return first_rows(kind, ledger, entry, like=[life], proof=proof)
 
 
@@ -338,36 +357,42 @@ def _crashed(earlier: Sequence[Boot], served: set[int]) -> Boot | None:
 
 
 def _finding(kind: str, row: Row, run: RunFacts) -> Finding:
-    life, received_ns, asked_ns, asked, status, source, *why = row.proof
+    common = len(Denied._fields)
+    denied, why = Denied(*row.proof[:common]), row.proof[common:]
+    life = denied.life
     who = f"{run.bookie_name(bookie_of(life))} (boot {life - life_of(bookie_of(life), 0)})"
     return run.finding(
         f"answers/{kind}",
         row[:3],
         f"{who} denied {entries_text(row.first, row.last)} {_TEXTS[kind]}",
-        _why(kind, row, why, run),
-        f"{who} answered {_WORDS[Status(status)]} to {run.source_name(source)}'s "
-        f"{_ASKED[Message(asked)]} of entry {row.first}: asked not before {run.time_text(asked_ns)}, "
-        f"received by {run.time_text(received_ns)}",
+        _why(kind, row, life, why, run),
+        f"{who} answered {_WORDS[Status(denied.status)]} to {run.source_name(denied.source)}'s "
+        f"{_ASKED[Message(denied.kind)]} of entry {row.first}: "
+        f"asked not before {run.time_text(denied.asked_ns)}, "
+        f"received by {run.time_text(denied.received_ns)}",
     )
 
 
-def _why(kind: str, row: Row, why: Sequence[int], run: RunFacts) -> str:
+def _why(kind: str, row: Row, life: int, why: Sequence[int], run: RunFacts) -> str:
     """Why the first entry of a row must not be denied; ``why`` are the columns that are the kind's own."""
     if kind in (_OWN, _FLUSHED, _DURABLE):
-        word, by = "add" if why[0] == Message.ADD else "recovery add", run.time_text(why[1])
+        ack = Acked(*why)
+        word, by = "add" if ack.added == Message.ADD else "recovery add", run.time_text(ack.acked_ns)
     if kind == _OWN:
         return f"the same boot answered EOK to the {word} of entry {row.first}, received by {by}"
     if kind in (_FLUSHED, _DURABLE):
         since = "was shut down cleanly" if kind == _FLUSHED else "ended so that it lost nothing journaled"
         return (
-            f"{life_name(run, why[2])} answered EOK to the {word} of entry {row.first}, received by {by}; "
-            f"each boot from that one on {since}"
+            f"{life_name(run, ack.acked_by)} answered EOK to the {word} of entry {row.first}, "
+            f"received by {by}; each boot from that one on {since}"
         )
     if kind == _HELD:
-        died = life_name(run, why[0])
-        return f"its disk held entry {row.first} when {died} died, and nothing changed it since"
+        [died] = why
+        held = f"its disk held entry {row.first} when {life_name(run, died)} died"
+        return f"{held}, and nothing changed it since"
+    marking, crashed = why
     return (
-        f"boot {why[1]} had not shut down cleanly; {run.ledger_text(row.ledger)} was not closed and had "
-        f"{run.bookie_name(bookie_of(row.proof[0]))} in its last ensemble since boot {why[0]} began: "
+        f"boot {crashed} had not shut down cleanly; {run.ledger_text(row.ledger)} was not closed and had "
+        f"{run.bookie_name(bookie_of(life))} in its last ensemble since boot {marking} began: "
         "limbo was due"
     )

@@ -12,6 +12,7 @@ another ledger may have had the same id.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,7 @@ from checkers.facts.ledgers import histories
 from checkers.facts.parts import acked, flagged, of_plan
 from checkers.facts.wording import entries_text, operation_text
 from checkers.judging.contract import Batch, Checker, LedgerFacts, Rows, RunFacts
-from checkers.judging.found import Found, capped, ledger_rows, set_rows, span_rows
+from checkers.judging.found import Found, capped, ledger_rows, proof_columns, set_rows, span_rows
 from checkers.sets.ordering import changes
 from checkers.sets.spans import Spans
 from evidence.codes import Flag, Kind, Outcome
@@ -33,6 +34,25 @@ _WHY = {
     "read_out_of_order": "entries were delivered out of order or with a gap",
 }
 _RESTS_ON = ("operations",)
+
+
+class ShortRead(NamedTuple):
+    """The proof of a short read: its range, and how many entries it returned."""
+
+    client: int
+    seq: int
+    entry: int
+    last: int
+    result: int
+
+
+class OutOfOrder(NamedTuple):
+    """The proof of an operation on another id than was due: the ledger's first."""
+
+    client: int
+    seq: int
+    number: int
+    expected: int
 
 
 class Order(Checker):
@@ -63,7 +83,9 @@ class Order(Checker):
             _out_of_order("read_out_of_order", entries.where(wrong_read), "entry"),
             set_rows("acked_twice", _twice(rows.once(acked))),
             span_rows("ended_short", short["ledger"], missing_from, short["last"]),
-            ledger_rows("short_read", short["ledger"], missing_from, proof=[short[name] for name in _READ]),
+            ledger_rows(
+                "short_read", short["ledger"], missing_from, proof=proof_columns(ShortRead._fields, short)
+            ),
             adds=adds.number,
             delivered=entries.number,
             followed=entries.once(of_plan).number,
@@ -92,10 +114,6 @@ class Order(Checker):
         )
 
 
-_READ = ("client", "seq", "entry", "last", "result")
-"""What proves a short read."""
-
-
 def _short_reads(rows: Rows) -> Rows:
     """Confirmed reads of a range that ended ok with fewer entries."""
     reads = rows.of(kind=Kind.READ, outcome=Outcome.OK)
@@ -105,8 +123,8 @@ def _short_reads(rows: Rows) -> Rows:
 
 
 def _out_of_order(kind: str, rows: Rows, column: str) -> pa.Table:
-    """Operations on other ids than were due, by ledger; the proof is the first one."""
-    proof = [rows[name] for name in ("client", "seq", column, "expected")]
+    """Operations on other ids than were due, by ledger."""
+    proof = proof_columns(OutOfOrder._fields, rows, number=rows[column])
     return ledger_rows(kind, rows["ledger"], rows[column], proof=proof)
 
 
@@ -119,7 +137,8 @@ def _twice(rows: Rows) -> Spans:
 def _rows(found: Found, run: RunFacts) -> Iterator[Finding]:
     for kind, why in _WHY.items():
         how = "acknowledged as" if kind == "added_out_of_order" else "delivered as"
-        for ledger, first, last, number, (client, seq, entry, due) in found.by_ledger(kind):
+        for ledger, first, last, number, proof in found.by_ledger(kind):
+            client, seq, entry, due = OutOfOrder(*proof)
             yield run.finding(
                 f"order/{kind}",
                 (ledger, first, last, number),
@@ -141,7 +160,7 @@ def _acked_twice(twice: Spans, run: RunFacts) -> Iterator[Finding]:
 
 def _short(found: Found, run: RunFacts) -> Iterator[Finding]:
     """What reads did not deliver; the proof is the ledger's first such read."""
-    reads = {row.ledger: row.proof for row in found.by_ledger("short_read")}
+    reads = {row.ledger: ShortRead(*row.proof) for row in found.by_ledger("short_read")}
     for ledger, first, last in found.spans("ended_short"):
         client, seq, begin, end, number = reads[ledger]
         yield run.finding(

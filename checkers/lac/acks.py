@@ -45,8 +45,31 @@ TABLES = ("operations", "ledgers", "frames")
 TOO_SOON, REPLACED, UNACKED = "acked_too_soon", "acked_by_replaced", "covers_unacked"
 _REFUSALS = tuple(sorted(set(Status) - {Status.EOK, Status.NONE}))
 _WHO = ("client", "seq")
-_UNACKED = ("lac", "due_ns", *_WHO)
-"""What proves that an entry was not acknowledged: the LAC that covered it first."""
+
+
+class AckedEarly(NamedTuple):
+    """The proof of an add that got ok without AQ answers that count: of neighbours the first."""
+
+    client: int
+    due_ns: int
+    seq: int
+
+
+class Covering(NamedTuple):
+    """The proof of an entry that was not acknowledged: the LAC that covered it first."""
+
+    lac: int
+    due_ns: int
+    client: int
+    seq: int
+
+
+class Vote(NamedTuple):
+    """When a bookie's acknowledgement of an entry reached a client first."""
+
+    at_ns: int
+    bookie: int
+    client: int
 
 
 def tried(rows: Rows) -> Rows:
@@ -94,15 +117,15 @@ def check_acks(batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
     covered = _covered(batch.operations.once(tried), facts)
     late = _voters(covered, _first(votes, "ledger", "entry", "bookie")) < _needed(facts, covered)
     too_soon, by_replaced = _told_rows(TOO_SOON, early), _told_rows(REPLACED, replaced)
-    unacked = _spans(UNACKED, covered.filter(pa.array(late)), *_UNACKED)
+    unacked = _spans(UNACKED, covered.filter(pa.array(late)), *Covering._fields)
     rows = pa.concat_tables([too_soon, by_replaced, unacked])
     shown = Spans.of_entries(rows["ledger"], rows["first"]).has(*_columns(votes, "ledger", "entry"))
-    vote = _spans("vote", votes.filter(pa.array(shown)), "at_ns", "bookie", "client")
+    vote = _spans("vote", votes.filter(pa.array(shown)), *Vote._fields)
     return Found.of(too_soon, by_replaced, unacked, vote, acked_in_time=in_time.num_rows)
 
 
 def _told_rows(kind: str, adds: pa.Table) -> pa.Table:
-    ledger, entry, client, *proof = _columns(adds, "ledger", "entry", "client", "due_ns", "seq")
+    ledger, entry, client, *proof = _columns(adds, "ledger", "entry", *AckedEarly._fields)
     return first_rows(kind, ledger, entry, like=[client], proof=proof)
 
 
@@ -205,7 +228,7 @@ def _covered(adds: Rows, facts: LedgerFacts) -> pa.Table:
     covered, reports = facts.once(_tellings)
     at = covered.place(adds["ledger"], adds["entry"])
     there = at >= 0
-    names = ("ledger", "entry", *_UNACKED)
+    names = ("ledger", "entry", *Covering._fields)
     columns = [adds["ledger"][there], adds["entry"][there], *(column[at[there]] for column in reports)]
     return _table(**dict(zip(names, columns, strict=True)))
 
@@ -262,7 +285,7 @@ def _table(**columns: Ints) -> pa.Table:
 class AckRows(NamedTuple):
     """Adds acknowledged too soon or by replaced bookies, LACs that came too soon, writers without frames.
 
-    Rows with the proofs that :func:`check_acks` gives them.
+    The proofs are :class:`AckedEarly` and :class:`Covering`.
     """
 
     early: list[Row]
@@ -279,14 +302,14 @@ def ack_rows(found: Found, facts: LedgerFacts, run: RunFacts) -> AckRows:
     early, replaced = (
         sorted(found.firsts(kind, 1), key=lambda row: (row.proof[0], row)) for kind in (TOO_SOON, REPLACED)
     )
-    unlogged = {row.proof[0] for row in early} - logged
-    early = [row for row in early if row.proof[0] in logged]
+    unlogged = {AckedEarly(*row.proof).client for row in early} - logged
+    early = [row for row in early if AckedEarly(*row.proof).client in logged]
     return AckRows(early, replaced, found.runs(UNACKED), sorted(unlogged))
 
 
 def ack_findings(rows: AckRows, found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
     """The proof is of the first entry of each row."""
-    votes = found.by_entry("vote")
+    votes = {where: [Vote(*one) for one in proofs] for where, proofs in found.by_entry("vote").items()}
     for row in kept(rows.early):
         yield _too_soon(row, votes.get(row[:2], []), facts, run)
     for row in kept(rows.replaced):
@@ -295,8 +318,8 @@ def ack_findings(rows: AckRows, found: Found, facts: LedgerFacts, run: RunFacts)
         yield _not_acked(row, votes.get(row[:2], []), facts, run)
 
 
-def _too_soon(row: Row, votes: list[tuple[int, ...]], facts: LedgerFacts, run: RunFacts) -> Finding:
-    client, due_ns, seq = row.proof
+def _too_soon(row: Row, votes: list[Vote], facts: LedgerFacts, run: RunFacts) -> Finding:
+    client, due_ns, seq = AckedEarly(*row.proof)
     who, number = run.client_name(client), quorum(facts, row.ledger)
     return run.finding(
         f"lac/{TOO_SOON}",
@@ -305,12 +328,12 @@ def _too_soon(row: Row, votes: list[tuple[int, ...]], facts: LedgerFacts, run: R
         f"had acknowledged {'it' if row.first == row.last else 'them'}",
         f"metadata: the ack quorum is {number}",
         f"{who} got ok for entry {row.first} at {run.time_text(due_ns)} ({operation_text(seq)})",
-        *_answers([vote for vote in votes if vote[2] == client], due_ns, run),
+        *_answers([vote for vote in votes if vote.client == client], due_ns, run),
     )
 
 
-def _replaced(row: Row, votes: list[tuple[int, ...]], facts: LedgerFacts, run: RunFacts) -> Finding:
-    client, due_ns, seq = row.proof
+def _replaced(row: Row, votes: list[Vote], facts: LedgerFacts, run: RunFacts) -> Finding:
+    client, due_ns, seq = AckedEarly(*row.proof)
     who, number = run.client_name(client), quorum(facts, row.ledger)
     chain = facts.once(histories).of[row.ledger]
     return run.finding(
@@ -324,15 +347,15 @@ def _replaced(row: Row, votes: list[tuple[int, ...]], facts: LedgerFacts, run: R
             for version in in_force(chain, due_ns, due_ns)
         ),
         f"{who} got ok for entry {row.first} at {run.time_text(due_ns)} ({operation_text(seq)})",
-        *_answers([vote for vote in votes if vote[2] == client], due_ns, run),
+        *_answers([vote for vote in votes if vote.client == client], due_ns, run),
     )
 
 
-def _answers(votes: list[tuple[int, ...]], due_ns: int, run: RunFacts) -> Iterator[str]:
+def _answers(votes: list[Vote], due_ns: int, run: RunFacts) -> Iterator[str]:
     """When bookies' acknowledgements were passed on to the writer, by time."""
     if not votes:
         yield "no bookie's acknowledgement was ever passed on to it"
-    elif min(votes)[0] > due_ns:
+    elif min(votes).at_ns > due_ns:
         yield "until then no acknowledgement had been passed on to it"
     for at_ns, bookie, _ in sorted(votes):
         when, late = ("not before", ", too late") if at_ns > due_ns else ("at", "")
@@ -342,8 +365,8 @@ def _answers(votes: list[tuple[int, ...]], due_ns: int, run: RunFacts) -> Iterat
         )
 
 
-def _not_acked(row: Row, votes: list[tuple[int, ...]], facts: LedgerFacts, run: RunFacts) -> Finding:
-    lac, due_ns, client, seq = row.proof
+def _not_acked(row: Row, votes: list[Vote], facts: LedgerFacts, run: RunFacts) -> Finding:
+    lac, due_ns, client, seq = Covering(*row.proof)
     what, number = f"{run.client_name(client)} received LAC {lac}", quorum(facts, row.ledger)
     return run.finding(
         f"lac/{UNACKED}",
@@ -355,7 +378,7 @@ def _not_acked(row: Row, votes: list[tuple[int, ...]], facts: LedgerFacts, run: 
     )
 
 
-def _acknowledged(entry: int, votes: list[tuple[int, ...]], due_ns: int, run: RunFacts) -> Iterator[str]:
+def _acknowledged(entry: int, votes: list[Vote], due_ns: int, run: RunFacts) -> Iterator[str]:
     """When bookies' acknowledgements of an entry were first passed on to a client, by time."""
     first = {bookie: at_ns for at_ns, bookie, _ in sorted(votes, reverse=True)}
     for at_ns, bookie in sorted((at_ns, bookie) for bookie, at_ns in first.items()):

@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -38,7 +39,7 @@ from checkers.facts.versions import Version, duties
 from checkers.facts.wire import UNPROVEN, proven_answers_about_entries, requests
 from checkers.facts.wording import entries_text, operation_text
 from checkers.judging.contract import Batch, Checker, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
-from checkers.judging.found import Found, Row, capped, first_rows, kept, ledger_rows, set_rows
+from checkers.judging.found import Found, Row, capped, first_rows, kept, ledger_rows, proof_columns, set_rows
 from checkers.lac.acks import (
     FACTS,
     FIRST_TOLD,
@@ -80,6 +81,24 @@ def _sent(batch: Batch) -> list[Rows]:
 
 SENT_LAC = LedgerFact("sent_lac", "frames", _sent, first_by=(("lac", "descending"),), also=("source", "seq"))
 """The highest LAC that was sent for each ledger, with the source and the frame's number."""
+
+
+class Stray(NamedTuple):
+    """The proof of an add that a bookie outside the write set acknowledged: of neighbours the first."""
+
+    bookie: int
+    received_ns: int
+    seq: int
+    source: int
+
+
+class WentBack(NamedTuple):
+    """The proof of a LAC that went back: the ledger's first such operation."""
+
+    client: int
+    seq: int
+    lac: int
+    lac_before: int
 
 
 class Lac(Checker):
@@ -190,13 +209,12 @@ def _lower(rows: Rows) -> Iterator[Rows]:
 
 
 def _went_back(rows: Rows) -> pa.Table:
-    """By ledger; the proof is the first such operation."""
-    proof = [rows[name] for name in ("client", "seq", "lac", "lac_before")]
-    return ledger_rows("went_back", rows["ledger"], rows["lac"], proof=proof)
+    return ledger_rows("went_back", rows["ledger"], rows["lac"], proof=proof_columns(WentBack._fields, rows))
 
 
 def _back_findings(found: Found, run: RunFacts) -> Iterator[Finding]:
-    for ledger, first, last, number, (client, seq, lac, before) in found.by_ledger("went_back"):
+    for ledger, first, last, number, proof in found.by_ledger("went_back"):
+        client, seq, lac, before = WentBack(*proof)
         yield run.finding(
             "lac/went_back",
             (ledger, first, last, number),
@@ -298,12 +316,12 @@ def _unrecorded(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[str
 
 
 def _outside(batch: Batch, facts: LedgerFacts, run: RunFacts) -> pa.Table:
-    """Normal adds that bookies outside the write set acknowledged; the proof: when, the frame, and whose."""
+    """Normal adds that bookies outside the write set acknowledged."""
     took = proven_answers_about_entries(batch.frames, Message.ADD).of(status=Status.EOK)
     took = took.where(np.isin(took["source"], sorted(run.clients.values())))
     stray = took.where(~_given(took, facts.once(histories), run))
-    proof = [stray[name] for name in ("received_ns", "seq", "source")]
-    return first_rows(_OUTSIDE, stray["ledger"], stray["entry"], like=[stray["bookie"]], proof=proof)
+    bookie, *proof = proof_columns(Stray._fields, stray)
+    return first_rows(_OUTSIDE, stray["ledger"], stray["entry"], like=[bookie], proof=proof)
 
 
 def _given(took: Rows, metadata: Histories, run: RunFacts) -> Bools:
@@ -332,7 +350,7 @@ def _alike(metadata: Histories, ledgers: Ints) -> Iterator[tuple[list[int], tupl
 def _outside_findings(rows: list[Row], facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
     """The anomalies that are shown, with the fragments of the last version."""
     for row in kept(rows):
-        bookie, received_ns, seq, source = row.proof
+        bookie, received_ns, seq, source = Stray(*row.proof)
         name, version = run.bookie_name(bookie), facts.once(histories).of[row.ledger][-1]
         yield run.finding(
             f"lac/{_OUTSIDE}",
