@@ -61,7 +61,7 @@ class Recording:
 
 @dataclass(frozen=True)
 class Judging:
-    """What a recorded run shows; the fields without a description are those of an outcome."""
+    """What a recorded run shows; fields without a description are as in an outcome."""
 
     status: Status
     why: str = ""
