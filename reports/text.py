@@ -32,7 +32,7 @@ STYLE = {
 }
 _CLASSES = {
     "explained": "recorded faults took every copy",
-    "unexplained": "a bookie that acknowledged them never lost them",
+    "unexplained": "no recorded fault explains the loss",
     "forged": "the close followed an answer that the run had injected",
     "put_back": "the run had set the ledger's metadata back",
     "undetermined": "it is not proven how every copy was lost",

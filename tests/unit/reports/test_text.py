@@ -17,7 +17,7 @@ LOST = Finding("durability", "lost", ledger=4, first_entry=0, last_entry=49, cou
 
 def test_the_class_of_a_loss_says_what_it_means() -> None:
     assert finding_line(LOST, {4: "main"}) == (
-        "lost: main 0..49 (50 in all, class unexplained: a bookie that acknowledged them never lost them)"
+        "lost: main 0..49 (50 in all, class unexplained: no recorded fault explains the loss)"
     )
 
 
