@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from cluster.docker.sweep import EngineSocket
-from cluster.processes.keeper import start_ticks
 
 RUN_LABEL = "fencepost.run"
 KEEPER_LABEL = "fencepost.keeper"
@@ -14,21 +13,27 @@ KEEPER_LABEL = "fencepost.keeper"
 SERVICE_LABEL = "com.docker.compose.service"
 
 _ENDED = frozenset("ZX")
+_STARTED = 19
 
 
 def identity(pid: int) -> str:
     """A running process as written in the label: pids are reused, but with another start time."""
-    return f"{pid}:{start_ticks(pid)}"
+    return f"{pid}:{_stat(pid)[_STARTED]}"
 
 
 def is_alive(output: str) -> bool:
     """Whether the process of a label still runs; a process that waits to be reaped does not."""
     pid, _, ticks = output.partition(":")
     try:
-        fields = Path(f"/proc/{int(pid)}/stat").read_text().rpartition(")")[2].split()
+        fields = _stat(int(pid))
     except (OSError, ValueError):
         return False
-    return fields[19] == ticks and fields[0] not in _ENDED
+    return fields[_STARTED] == ticks and fields[0] not in _ENDED
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of ``/proc/<pid>/stat`` behind the name (proc(5)): the first is the state."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
 def abandoned(engine: EngineSocket) -> dict[str, list[str]]:

@@ -13,7 +13,7 @@ parameters whose values are the descriptors that are sent along, in their order:
 
 ``hello``    -> pid; when it answers, the signal handlers are in place
 ``spawn``    name, boot, argv, env, cwd, log (a path, appended to), stdin and stdout (descriptors)
-             -> pid, start_ticks
+             -> name, boot, pid
 ``signal``   name, number -> pid
 ``lease``    ports, besides (octets that are no good; both optional) -> octet
 ``undo``     argv -> undo (its number); run at the end, the newest first
@@ -129,7 +129,7 @@ class Keeper:
         process.returncode = 0  # reaped below by pid; Popen must not wait for it
         self.children[process.pid] = Child(name, boot, process.pid)
         self.record(name, boot, "started", at_ns=at_ns, earliest_ns=earliest_ns, pid=process.pid)
-        return {"name": name, "boot": boot, "pid": process.pid, "start_ticks": start_ticks(process.pid)}
+        return {"name": name, "boot": boot, "pid": process.pid}
 
     def send_signal(self, name: str, number: int) -> dict[str, object]:
         """Signal a living child; it cannot be reaped meanwhile, so the pid is its own."""
@@ -320,12 +320,6 @@ _DO: dict[str, Callable[..., dict[str, object]]] = {
     "run": Keeper.run_command,
     "end": Keeper.end,
 }
-
-
-def start_ticks(pid: int) -> int:
-    """When a process started, in clock ticks since boot (proc(5) ``stat``, field 22)."""
-    with open(f"/proc/{pid}/stat", "rb") as stat:  # noqa: PTH123 - no pathlib at this start-up
-        return int(stat.read().rpartition(b")")[2].split()[19])
 
 
 def children_of(parent: int) -> list[tuple[int, str]]:

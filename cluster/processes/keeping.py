@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import signal
 import socket
 import subprocess
@@ -21,28 +20,19 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cluster.processes.keeper import KILL_TIMEOUT_S, MESSAGE_BYTES, UNDO_TIMEOUT_S, start_ticks
+import psutil
+
+from cluster.processes.keeper import KILL_TIMEOUT_S, MESSAGE_BYTES, UNDO_TIMEOUT_S
 from cluster.processes.runner import Exit, Launch, Started
 from protocol.errors import IncapableError, PrerequisiteError, ServerError
 
 REQUEST_TIMEOUT_S = 60
 _END_TIMEOUT_S = 300
 _KEEPER = Path(__file__).with_name("keeper.py")
-
-
-@dataclass(frozen=True, slots=True)
-class Spawned:
-    """A running process, which its pid and the time of its start name for ever."""
-
-    name: str
-    boot: int
-    pid: int
-    start_ticks: int
 
 
 _Reply = dict[str, Any]
@@ -57,7 +47,7 @@ class Keeper:
         self._lock = threading.Lock()
         self._replies: dict[int, Future[_Reply]] = {}
         self._listeners: list[Callable[[Exit], None]] = []
-        self._known: dict[int, Spawned] = {}  # by pid, until its exit is reported
+        self._known: dict[int, tuple[str, int, psutil.Process]] = {}  # by pid, until its exit is reported
         self._undos: dict[int, list[str]] = {}
         self._requests = 0
         self._ended = False
@@ -253,10 +243,10 @@ class Keeper:
         self._gone()
 
     def _resolve(self, message: _Reply) -> None:
-        if "start_ticks" in message:
-            self._known[message["pid"]] = Spawned(
-                message["name"], message["boot"], message["pid"], message["start_ticks"]
-            )
+        if "boot" in message:
+            with contextlib.suppress(psutil.NoSuchProcess):  # it has ended already: its exit comes next
+                pid = message["pid"]
+                self._known[pid] = message["name"], message["boot"], psutil.Process(pid)
         with self._lock:
             future = self._replies.pop(message["id"])
         future.set_result(message)
@@ -280,12 +270,13 @@ class Keeper:
             future.set_exception(ServerError(self.lost or "the keeper has ended"))
 
     def _take_over(self) -> None:
-        for spawned in reversed(list(self._known.values())):
-            kill_if_same(spawned)
-            end: _Reply = {"pid": spawned.pid, "code": None, "signal": 9, "at_ns": time.monotonic_ns()}
-            begun = {"server": spawned.name, "boot": spawned.boot, "event": "exit"}
-            append_line(self._events, begun | end)
-            self._tell({"name": spawned.name, "boot": spawned.boot, **end})
+        for pid, (name, boot, process) in reversed(list(self._known.items())):
+            with contextlib.suppress(psutil.Error):  # it is gone, or its pid is another's by now
+                process.kill()
+                process.wait(KILL_TIMEOUT_S)
+            end: _Reply = {"boot": boot, "pid": pid, "code": None, "signal": 9, "at_ns": time.monotonic_ns()}
+            append_line(self._events, {"server": name, "event": "exit", **end})
+            self._tell({"name": name, **end})
         for number in sorted(self._undos, reverse=True):
             _run_quietly(self._undos[number])
 
@@ -297,22 +288,6 @@ def append_line(path: Path, line: Mapping[str, object]) -> None:
         os.write(fd, (json.dumps(line) + "\n").encode())
     finally:
         os.close(fd)
-
-
-def kill_if_same(spawned: Spawned) -> None:
-    """SIGKILL a process if its pid still belongs to it (same start time), and wait until it is dead."""
-    try:
-        handle = os.pidfd_open(spawned.pid)
-    except ProcessLookupError:
-        return
-    try:
-        if start_ticks(spawned.pid) == spawned.start_ticks:
-            signal.pidfd_send_signal(handle, signal.SIGKILL)
-            select.select([handle], [], [], KILL_TIMEOUT_S)
-    except (ProcessLookupError, FileNotFoundError):
-        return
-    finally:
-        os.close(handle)
 
 
 def _run_quietly(argv: list[str]) -> None:
