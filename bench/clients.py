@@ -92,7 +92,7 @@ def client_bench(rounds: int, entries: int) -> Iterator[str]:
 def _upstream(cluster: Cluster, entries: int) -> float:
     """BookKeeper's own latency benchmark with the same shape; adds per second as it says itself."""
     host, port = cluster.site.addresses.direct(ZOOKEEPER)
-    server = cluster.log("recording").parent
+    server = cluster.clients["recording"].folder
     argv = [
         str(java()),
         *("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", f"-Xmx{HEAP_MB}m", "-XX:MaxDirectMemorySize=64m"),

@@ -269,11 +269,9 @@ def open_links(
     ``sources`` maps each client, the observer and each bookie to its source number. Every source
     gets a link to ZooKeeper and to every bookie but itself; for the bookies in ``following`` it ends at
     ``zk2``, which has a link to ``zk1``. ``log`` is the folder of the wire log and the
-    run's id, None where none is kept. The proxy's first answer and each later one may take a minute.
-    Raises ``LinkError``.
+    run's id, None where none is kept. Each answer of the proxy may take a minute. Raises ``LinkError``.
     """
     rest = Rest(addresses.proxy, _TIMEOUT_S)
-    rest.wait(_TIMEOUT_S)
     if log is not None:  # before the first link, or a frame that passed would be missing
         folder, run_id = log
         rest.post("/fencepost/log", {"path": str(folder.absolute()), "run_id": str(run_id)})

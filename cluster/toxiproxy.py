@@ -7,7 +7,6 @@ errors are used here and its calls are not.
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import requests
@@ -15,8 +14,6 @@ from toxiproxy.api import validate_response
 from toxiproxy.exceptions import InvalidToxic, NotFound, ProxyExists
 
 from protocol.errors import FencepostError, LinkError, UsageError
-
-_POLL_S = 0.02
 
 
 class Rest:
@@ -44,20 +41,6 @@ class Rest:
     def delete(self, path: str) -> Any:
         """Remove what is at ``path``."""
         return self._call("DELETE", path)
-
-    def wait(self, timeout_s: float) -> None:
-        """Return when the server answers; ``LinkError`` after ``timeout_s``."""
-        deadline = time.monotonic() + timeout_s
-        while True:
-            try:
-                self.get("/version")
-                return
-            except LinkError as error:
-                if time.monotonic() > deadline:
-                    raise LinkError(
-                        f"the proxy at {self._where} did not answer within {timeout_s:g} s; last: {error}"
-                    ) from error
-                time.sleep(_POLL_S)
 
     def _call(self, verb: str, path: str, body: object = None) -> Any:
         order = f"{verb} {path} at {self._where}"

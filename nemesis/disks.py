@@ -72,19 +72,16 @@ class RefusingFault(DiskFault):
 
     def logged(self, context: FaultContext) -> dict[str, int]:
         """The bookie's boot, and the size of its log now."""
-        log = context.cluster.log(self.target)
-        return {
-            "boot": context.cluster.bookie(self.target).boot,
-            "log_bytes": log.stat().st_size if log.exists() else 0,
-        }
+        bookie = context.cluster.bookie(self.target)
+        return {"boot": bookie.boot, "log_bytes": bookie.log.stat().st_size if bookie.log.exists() else 0}
 
     def noticed(self, context: FaultContext) -> Proof:
         """How many lines of the bookie's log since the injection say that its disk takes no writes."""
-        log, before = context.cluster.log(self.target), context.injected.get("logged")
-        if not before or not log.exists():
+        bookie, before = context.cluster.bookie(self.target), context.injected.get("logged")
+        if not before or not bookie.log.exists():
             return {}
-        since = before["log_bytes"] if before["boot"] == context.cluster.bookie(self.target).boot else 0
-        lines = log.read_bytes()[since:].splitlines()
+        since = before["log_bytes"] if before["boot"] == bookie.boot else 0
+        lines = bookie.log.read_bytes()[since:].splitlines()
         return {"noticed": sum(any(words in line for words in _REFUSED) for line in lines)}
 
     def again(self, bookie: Bookie, *, was_up: bool) -> Proof:

@@ -5,10 +5,9 @@ All methods are blocking and thread-safe, and raise the errors of :mod:`protocol
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from pathlib import Path
 
 from cluster.links import Links
 from cluster.metadata import Metadata, RepairRecords
@@ -22,7 +21,6 @@ from cluster.servers.bookie import Bookie
 from cluster.servers.client import Client
 from cluster.servers.proxy import ProxyProcess
 from cluster.servers.zookeeper import ZooKeeper
-from evidence.shapes import Wire
 from protocol.addresses import bookie_name
 from protocol.errors import UsageError
 from protocol.shell import ShellCommand
@@ -87,18 +85,6 @@ class Cluster:
         """
         return answer(self.site.addresses.direct(bookie), ledger, entry, timeout_s=timeout_s)
 
-    def auditor(self) -> str | None:
-        """The process that the metadata store names as the auditor; None when there is none."""
-        return self.repairs.auditor()
-
-    def under_replicated(self) -> Sequence[int]:
-        """Ledgers that are marked as lacking copies, ascending."""
-        return self.repairs.under_replicated()
-
-    def under_repair(self) -> Sequence[int]:
-        """Ledgers that a worker has locked, ascending."""
-        return self.repairs.under_repair()
-
     def administer(self, command: ShellCommand, target: str | None, *, timeout_s: float) -> Administered:
         """Run one admin command with the target's release and settings, or ``b1``'s; its output is kept.
 
@@ -108,18 +94,10 @@ class Cluster:
             raise UsageError("this cluster was started without admin commands")
         return self.admin.run(command, self.bookies[target or bookie_name(1)], timeout_s)
 
-    def wire(self) -> Wire | None:
-        """The wire log's state and every link's counters, now; None when no log is kept."""
-        return self.links.wire()
-
     def unplanned(self) -> list[Exit]:
         """Deaths that the harness did not cause, in order of time."""
         deaths = [ended for process in self._processes().values() for ended in process.unplanned()]
         return sorted(deaths, key=lambda ended: ended.at_ns)
-
-    def log(self, name: str) -> Path:
-        """The log file of a process's present or last boot."""
-        return self.process(name).log
 
     def _processes(self) -> dict[str, Process]:
         every = (

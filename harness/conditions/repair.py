@@ -12,7 +12,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from cluster.interface import Cluster, ProcessState
+from cluster.interface import ProcessState
+from cluster.metadata import RepairRecords
 from evidence.collect.logs import COUNTS, LogEvent
 from harness.recording.stage import Stage
 from harness.registry import Look, beginning, condition
@@ -62,7 +63,7 @@ class Candidate(Condition):
 
 @condition(Candidate)
 def candidate(stage: Stage, wanted: Candidate) -> tuple[bool, str]:
-    found = wanted.target in _repairs(stage).repairs.votes().values()
+    found = wanted.target in _repairs(stage).votes().values()
     return found, f"{wanted.target} has {'cast a' if found else 'no'} vote"
 
 
@@ -89,8 +90,8 @@ def replicated(stage: Stage, wanted: Replicated) -> Look:
             since = None
             return False, difference
         since = since or _now()
-        if not any(_ended_since(stage, repairs, wanted.audit, *since)):
-            return False, f"no audit of {wanted.audit} has ended that began since; {_auditor(repairs)}"
+        if not any(_ended_since(stage, wanted.audit, *since)):
+            return False, f"no audit of {wanted.audit} has ended that began since; {_auditor(stage)}"
         # What the audit found is marked before it ends, so the marks are looked at after its end.
         lacking, busy = repairs.under_replicated(), repairs.under_repair()
         if lacking or busy:
@@ -115,13 +116,14 @@ class ReplicasCounted(Condition):
 @beginning(ReplicasCounted)
 def replicas_counted(stage: Stage, wanted: ReplicasCounted) -> Look:
     """``ContradictedError`` once enough consecutive checks agree on other numbers."""
-    repairs, since = _repairs(stage), _now()
+    _repairs(stage)  # refuses a cluster without autorecovery
+    since = _now()
     expected = {name: getattr(wanted, name) for name in COUNTS.values()}
 
     def look() -> tuple[bool, str]:
-        ended = list(_ended_since(stage, repairs, "replicas", *since))
+        ended = list(_ended_since(stage, "replicas", *since))
         if not ended:
-            return False, f"no check of replicas has ended that began since; {_auditor(repairs)}"
+            return False, f"no check of replicas has ended that began since; {_auditor(stage)}"
         last = [{name: one.detail.get(name) for name in COUNTS.values()} for one in ended[-_ENOUGH_CHECKS:]]
         text = "ledgers counted: " + ", ".join(f"{name} {count}" for name, count in last[-1].items())
         if last[-1] != expected and last == [last[-1]] * _ENOUGH_CHECKS:
@@ -142,11 +144,12 @@ def _unsettled(stage: Stage) -> str | None:
     return f"registered though not running: {gone}; running and not registered: {late}"
 
 
-def _auditor(repairs: Cluster) -> str:
+def _auditor(stage: Stage) -> str:
     """The auditor, or the autorecovery processes that have ended: an expired session ends a process."""
-    if found := repairs.auditor():
+    cluster = stage.cluster
+    if found := cluster.repairs.auditor():
         return f"the auditor is {found}"
-    ended = [name for name, one in repairs.autorecovery.items() if one.state is not ProcessState.RUNNING]
+    ended = [name for name, one in cluster.autorecovery.items() if one.state is not ProcessState.RUNNING]
     return f"no auditor is elected; ended: {ended}"
 
 
@@ -155,12 +158,10 @@ def _now() -> tuple[int, int]:
     return time.monotonic_ns(), time.time_ns() // 1_000_000
 
 
-def _ended_since(
-    stage: Stage, repairs: Cluster, audit: str, since_ns: int, since_ms: int
-) -> Iterator[LogEvent]:
+def _ended_since(stage: Stage, audit: str, since_ns: int, since_ms: int) -> Iterator[LogEvent]:
     """The ends of audits that began later, of each process in its order."""
     starts, ends = _AUDITS[audit]
-    for name in repairs.autorecovery:
+    for name in stage.cluster.autorecovery:
         later = False
         for event in stage.boot_log(name):
             if event.event == starts:  # 4.18 dates its lines in whole milliseconds of the wall clock
@@ -169,10 +170,9 @@ def _ended_since(
                 yield event
 
 
-def _repairs(stage: Stage) -> Cluster:
-    cluster = stage.cluster
-    if not cluster.autorecovery:
+def _repairs(stage: Stage) -> RepairRecords:
+    if not stage.cluster.autorecovery:
         raise UsageError(
             "this cluster has no autorecovery", remedy="write `autorecovery: 1` under `cluster` in the plan"
         )
-    return cluster
+    return stage.cluster.repairs

@@ -76,7 +76,7 @@ def _inside(stage: Stage) -> Iterator[str]:
         process = cluster.process(name)
         address = getattr(process, "address", None)
         at = f"{address[0]}:{address[1]}" if address else "no address"
-        yield f"  {name:6} {process.state}, boot {process.boot}, {at}, log {cluster.log(name)}"
+        yield f"  {name:6} {process.state}, boot {process.boot}, {at}, log {process.log}"
     known = stage.ledgers.known()
     yield f"  ledgers: {', '.join(f'{name} = {ledger}' for name, ledger in known.items()) or 'none'}"
     name, bookie = next(iter(cluster.bookies.items()))

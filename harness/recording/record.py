@@ -185,7 +185,7 @@ def _facts(prepared: Prepared, plan: ResolvedPlan, spec: RunSpec) -> dict[str, o
 def _wire(cluster: Cluster, narrator: Narrator) -> Mapping[str, object] | None:
     """The proxy's present report on its log; None without a log or a report."""
     try:
-        return cluster.wire()
+        return cluster.links.wire()
     except LinkError as error:
         narrator.event(f"the proxy does not report on its log: {error}", style="red")
         return None

@@ -195,7 +195,8 @@ class Stage:
 
     def boot_log(self, name: str) -> Sequence[LogEvent]:
         """The events in the log of a process's present or last boot up to now."""
-        return self._logs.of(name, self.cluster.process(name).boot, self.cluster.log(name))
+        process = self.cluster.process(name)
+        return self._logs.of(name, process.boot, process.log)
 
     def note(self, what: str) -> None:
         """Note what went otherwise than planned; deaths up to now end no wait any more."""

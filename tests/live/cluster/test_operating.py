@@ -45,7 +45,7 @@ def test_what_a_killed_bookie_held_is_copied_though_the_auditor_was_killed_too(
         elections = cluster.repairs
         assert elections.checked(), "the auditor's first check of all ledgers precedes the test's ledgers"
         ledger, before = closed_ledger(cluster, 10)
-        auditor = cluster.auditor()
+        auditor = cluster.repairs.auditor()
         assert auditor is not None
         first = cluster.autorecovery[auditor]
         first.kill()
@@ -54,17 +54,17 @@ def test_what_a_killed_bookie_held_is_copied_though_the_auditor_was_killed_too(
 
         def replaced() -> tuple[bool, str]:
             now = ensemble(cluster, ledger)
-            return set(now) == {*before[1:], spare}, f"ensemble {now}, auditor {cluster.auditor()}"
+            return set(now) == {*before[1:], spare}, f"ensemble {now}, auditor {cluster.repairs.auditor()}"
 
         wait_until(replaced, 90, "the spare bookie replaces the killed bookie")
         assert [cluster.answer(spare, ledger, entry) for entry in range(10)] == [0] * 10
         wait_until(
-            lambda: (not cluster.under_replicated() and not cluster.under_repair(), "marks"),
+            lambda: (not cluster.repairs.under_replicated() and not cluster.repairs.under_repair(), "marks"),
             60,
             "no mark and no lock",
         )
         second = next(one for name, one in cluster.autorecovery.items() if name != auditor)
-        assert cluster.auditor() == second.name
+        assert cluster.repairs.auditor() == second.name
         first.start()
         first.wait_ready(60)
         former = {vote for vote, name in elections.votes().items() if name == second.name}
@@ -74,10 +74,12 @@ def test_what_a_killed_bookie_held_is_copied_though_the_auditor_was_killed_too(
             "the vote of the killed one does not wait for its session's end"
         )
         second.wait_ready(60)
-        assert cluster.auditor() == auditor
+        assert cluster.repairs.auditor() == auditor
         first.pause()
         wait_until(
-            lambda: (cluster.auditor() == second.name, "session"), 60, "the end of the paused one's session"
+            lambda: (cluster.repairs.auditor() == second.name, "session"),
+            60,
+            "the end of the paused one's session",
         )
         paused = FAULTS["pause"](target=auditor)
         assert paused.heal(FaultContext(cluster)) == {"boot": 3, "ready": True}

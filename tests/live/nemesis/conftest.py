@@ -17,6 +17,8 @@ import pytest
 import harness.vocabulary  # noqa: F401  # registers every fault
 from cluster.interface import ProcessState
 from cluster.links import Links, open_links
+from cluster.servers.answers import listening
+from cluster.waiting import wait_until
 from nemesis.active import Active
 from protocol.addresses import FIRST_OCTET, LAST_OCTET, AddressPlan, client_numbers
 from tests.live.nemesis.reader import PATIENCE_S, hang_up
@@ -97,6 +99,7 @@ class Proxy:
             stdin=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
+        wait_until(lambda: (listening(addresses.proxy), "no answer"), PATIENCE_S, "the proxy")
 
     def links(self) -> Links:
         return open_links(self.addresses, SOURCES, BOOKIES)

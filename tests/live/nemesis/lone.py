@@ -50,7 +50,8 @@ class Lone:
         )
 
     def _events(self, name: str) -> Sequence[LogEvent]:
-        return self._heard.of(name, self.cluster.process(name).boot, self.cluster.log(name))
+        process = self.cluster.process(name)
+        return self._heard.of(name, process.boot, process.log)
 
     @property
     def process(self) -> Any:

@@ -36,7 +36,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     )
     with open_cluster(spec) as running:
         yield running
-        wire = running.wire()
+        wire = running.links.wire()
     assert wire is not None
     assert sum(link["requests"] for link in wire["links"].values()) > 0
     hidden = ("raw_streams", "oversize", "unparsed", "uncorrelated", "discarded", "unforgeable")

@@ -70,7 +70,7 @@ def test_a_journal_that_the_mark_names_has_to_be_there(lone: Lone) -> None:
     lone.wipe(what="journal", cookie="keep")
     lone.boots(wait=False)
     assert lone.settled() == "failed to replay"
-    assert b"Recovery log" in lone.cluster.log("b1").read_bytes()
+    assert b"Recovery log" in lone.cluster.bookie("b1").log.read_bytes()
     assert lone.process.state is ProcessState.RUNNING
     assert "b1" not in lone.cluster.metadata.registered()
     lone.renew()

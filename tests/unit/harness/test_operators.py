@@ -46,10 +46,13 @@ class Operated:
         self.ends_with: Exit | None = Exit("admin", 1, 0, None, 1)
         self.says = "done"
         self.given: list[tuple[str, str | None]] = []
-        self.auditor = lambda: "ar1"
         self.votes = {"V_0000000003": "ar1"}
-        self.repairs = SimpleNamespace(votes=lambda: self.votes)
-        self.under_replicated, self.under_repair = lambda: self.marks, lambda: self.locks
+        self.repairs = SimpleNamespace(
+            auditor=lambda: "ar1",
+            votes=lambda: self.votes,
+            under_replicated=lambda: self.marks,
+            under_repair=lambda: self.locks,
+        )
         self.process = self.bookies.__getitem__
 
     def log(self, name: str) -> Path:
@@ -120,7 +123,7 @@ def test_an_auditor_that_has_ended_is_told(
 ) -> None:
     look = replicated(stage, Replicated())
     cluster.autorecovery["ar1"] = SimpleNamespace(boot=1, state=DOWN)
-    monkeypatch.setattr(cluster, "auditor", lambda: None)
+    monkeypatch.setattr(cluster.repairs, "auditor", lambda: None)
     assert look() == (
         False,
         "no audit of bookies has ended that began since; no auditor is elected; ended: ['ar1']",

@@ -44,6 +44,7 @@ class FakeProcess:
         self.settings: tuple[Any, Any] = (None, None)
         self.refusing = False
         self.allowed: list[int] = []
+        self.log = Path("/nowhere") / f"{name}.log"
         self._orders = orders
 
     def start(self, *, conf: Mapping[str, str] | None = None, version: str | None = None) -> None:
@@ -171,7 +172,6 @@ class FakeCluster:
         pairs = [(s, d) for s in sources for d in ("b1", "b2", "b3", "zk1") if s != d]
         self.links = FakeLinks(pairs, self.orders)
         self.networks: Any = None
-        self.logs = Path("/nowhere")
 
     def process(self, name: str) -> Any:
         if name not in self._processes:
@@ -179,9 +179,6 @@ class FakeCluster:
         return self._processes[name]
 
     bookie = process
-
-    def log(self, name: str) -> Path:
-        return self.logs / f"{name}.log"
 
     @property
     def zookeeper(self) -> Any:

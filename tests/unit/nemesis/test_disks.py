@@ -109,11 +109,11 @@ def test_whether_the_bookie_noticed_is_read_from_its_log_since_then(
     cluster: Any, active: Active, lines: Lines, tmp_path: Path, before: str, lines_since: str, noticed: int
 ) -> None:
     give_disks(cluster, tmp_path, "ledgers")
-    cluster.logs = tmp_path
-    cluster.log("b1").write_text(before)
+    log = cluster.process("b1").log = tmp_path / "b1.log"
+    log.write_text(before)
     inject(active, "fill", target="b1", disk="ledgers", rest_kb=128)
-    with cluster.log("b1").open("a") as log:
-        log.write(lines_since)
+    with log.open("a") as file:
+        file.write(lines_since)
     active.heal()
     assert proof(lines, "healed")["noticed"] == noticed
 
