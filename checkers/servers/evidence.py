@@ -21,7 +21,7 @@ from checkers.facts.histories import Histories
 from checkers.facts.versions import lasting_duties
 from checkers.facts.wire import denies, lives, proven_answers_about_entries
 from checkers.judging.contract import Event, Rows, RunFacts
-from checkers.judging.found import Found, ledger_rows
+from checkers.judging.found import Found, ledger_rows, proof_columns
 from checkers.sets.spans import Bools, Ints
 from evidence.codes import NEVER, Message, Status
 
@@ -60,7 +60,7 @@ def _firsts(what: str, rows: Rows) -> Iterator[pa.Table]:
     whose = lives(rows)
     for life in np.unique(whose).tolist():
         mine = rows.where(whose == life)
-        proof = [mine[name] for name in Answer._fields]
+        proof = proof_columns(Answer._fields, mine)
         yield ledger_rows(f"{what} by {life}", mine["ledger"], mine["entry"], proof=proof)
 
 
