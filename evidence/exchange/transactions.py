@@ -11,7 +11,7 @@ Observations*, VLDB 2020, section 3 (traceable objects: every element is appende
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
@@ -19,7 +19,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from evidence.codes import Outcome
 from protocol.errors import EvidenceError
 
 Ints = NDArray[np.signedinteger]
@@ -38,7 +37,7 @@ class Micro(IntEnum):
 class Transactions:
     """``n`` transactions with ``m`` micro-operations and ``t`` listed elements.
 
-    Raises ``EvidenceError`` where columns contradict each other.
+    Raises ``EvidenceError`` where a transaction completed before it was invoked.
     """
 
     process: Ints
@@ -77,8 +76,10 @@ class Transactions:
     caller_names: Mapping[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for problem in self._problems():
-            raise EvidenceError(f"transactions: {problem}")
+        for row in np.flatnonzero(self.completed < self.invoked)[:1]:
+            raise EvidenceError(
+                f"transactions: transaction {self.number[row]} completed before it was invoked"
+            )
 
     def __len__(self) -> int:
         return len(self.process)
@@ -102,37 +103,3 @@ class Transactions:
     def time_text(self, at: int) -> str:
         """A position in the order as it is, or the seconds of a clock since its run began."""
         return str(at) if self.began_ns is None else f"{(at - self.began_ns) / 1e9:.6f} s"
-
-    def _problems(self) -> Iterable[str]:
-        rows, micros = len(self.process), len(self.kind)
-        for name in ("invoked", "completed", "outcome", "number"):
-            if len(getattr(self, name)) != rows:
-                yield f"column {name} has {len(getattr(self, name))} rows, process has {rows}"
-        for name in ("key", "element", "start", "length"):
-            if len(getattr(self, name)) != micros:
-                yield f"column {name} has {len(getattr(self, name))} rows, kind has {micros}"
-        if len(self.first) != rows + 1 or self.first[0] != 0 or self.first[-1] != micros:
-            yield f"first must have {rows + 1} offsets from 0 to {micros}"
-        elif rows and int(np.diff(self.first).min()) < 0:
-            yield "first must not decrease"
-        backwards = np.flatnonzero(self.completed < self.invoked)
-        if len(backwards):
-            yield f"transaction {self.number[backwards[0]]} completed before it was invoked"
-        yield from self._overlaps()
-        if micros and not 0 <= int(self.key.min()) <= int(self.key.max()) < len(self.key_names):
-            yield f"key {int(self.key.max())} has no name, there are {len(self.key_names)}"
-        beyond = np.flatnonzero((self.length > 0) & (self.start + self.length > len(self.elements)))
-        if len(beyond):
-            yield f"micro-operation {beyond[0]} lists elements beyond the {len(self.elements)} there are"
-
-    def _overlaps(self) -> Iterable[str]:
-        """A process that began something before it had ended what came before."""
-        rows = np.flatnonzero((self.outcome == Outcome.OK) | (self.outcome == Outcome.FAIL))
-        rows = rows[np.lexsort((self.invoked[rows], self.process[rows]))]
-        one, other = rows[:-1], rows[1:]
-        wrong = (self.process[one] == self.process[other]) & (self.completed[one] >= self.invoked[other])
-        for at in np.flatnonzero(wrong)[:1]:
-            yield (
-                f"process {self.process[one[at]]} began operation {self.number[other[at]]} "
-                f"before its operation {self.number[one[at]]} ended"
-            )
