@@ -23,21 +23,17 @@ from checkers.judging.contract import RunFacts
 from evidence.collect.clock import WallClock
 from evidence.collect.collected import Collected
 from evidence.collect.crosscheck import (
-    Slots,
+    boots_incomplete,
     copies_missing,
-    ends_missing,
     ends_unexplained,
     faults_missing,
     histories_cut,
     histories_missing,
-    logs_missing,
-    settings_missing,
-    starts_missing,
     steps_missing,
 )
 from evidence.collect.faults import collect_faults
 from evidence.collect.frames import Lives, WireNames
-from evidence.collect.histories import SegmentFile, missing_histories, segment_files, tables_of
+from evidence.collect.histories import SegmentFile, damage_to_histories, segment_files
 from evidence.collect.holdings import lacking
 from evidence.collect.ledgers import collect_chains, collect_ledgers
 from evidence.collect.logs import log_events
@@ -99,7 +95,7 @@ def collect(session: Session, folder: RunFolder, *, transactions: Transactions |
             others = meanwhile.submit(raw.small_tables, done.values())
             session.map(f"merging the tables of {folder.mode}", merge_all, merging)
         small = {"servers": servers, **others.result()}
-        damage = [*wire_damage, *raw.damage_to_histories(done), *seal.values()]
+        damage = [*wire_damage, *damage_to_histories(done, end, run["clients"]), *seal.values()]
         damage += raw.contradictions(servers.table.to_pylist(), small["faults"].table.to_pylist(), done)
         for name, found in small.items():
             rows[name] = write_table(tables, name, found.table)
@@ -189,20 +185,12 @@ class _Raw:
     def small_tables(self, done: Iterable[Segment]) -> dict[str, Collected]:
         """The tables that are kept whole, but ``servers``."""
         faults, changes = read_lines(self.folder.faults), self.transactions
-        watched = pa.concat_tables([OPERATIONS.empty_table(), *(part.watched for part in done)])
+        watched = pa.concat_tables([OPERATIONS.empty_table(), *(part.table("watched") for part in done)])
         return {
             "faults": collect_faults(faults.records, faults.damage),
             "ledgers": collect_ledgers(changes.records, self.clock, watched, changes.damage),
             "chains": collect_chains(changes.records, self.clock),
         }
-
-    def damage_to_histories(self, done: Mapping[SegmentFile, Segment]) -> list[str]:
-        """Sentences on history files that are damaged or missing."""
-        slots = {file: part.slots for file, part in done.items()}
-        damage = missing_histories(slots, self.end["histories"] if self.end else None, self.run["clients"])
-        for file, part in done.items():
-            damage += [f"{tables_of(file.client)}: {file.path.name}: {what}" for what in part.damage]
-        return damage
 
     def contradictions(
         self,
@@ -211,18 +199,14 @@ class _Raw:
         done: Mapping[SegmentFile, Segment],
     ) -> list[str]:
         """Where parts of the record disagree. A run that left steps out lacks their faults rightly."""
-        slots = {file: Slots(part.slots, part.torn, part.ended) for file, part in done.items()}
-        damage = list(histories_cut(slots, servers))
+        damage = list(histories_cut(done, servers))
         damage += histories_missing(done, servers, self.run["clients"])
         steps = read_lines(self.folder.steps)
         damage += [f"record: {what}" for what in steps.damage]
         if self.end:
-            damage += starts_missing(servers, self.run["bookies"])
-            damage += settings_missing(servers, self.run["bookies"])
-            damage += ends_missing(servers)
-            damage += ends_unexplained(servers, faults, steps.records)
             logged = {(server, boot) for server, boot, _ in self.logs}
-            damage += logs_missing(servers, self.run["bookies"], logged)
+            damage += boots_incomplete(servers, self.run["bookies"], logged)
+            damage += ends_unexplained(servers, faults, steps.records)
             copied = {(server, boot): lacking(path) for server, boot, path in copies(self.folder.holdings)}
             damage += copies_missing(servers, faults, self.run["bookies"], copied)
         if self.end and not self.end.get("left_out"):

@@ -16,14 +16,12 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from checkers.sets.ordering import Column
-from evidence.codes import FrameFlag
 from evidence.collect.frames import WireNames, frames_at
 from evidence.collect.histories import SegmentFile, misplaced
 from evidence.collect.holdings import read_copy
-from evidence.collect.wirelogs import WireCounts, WireFile
+from evidence.collect.wirelogs import WireFile, count_frames
 from evidence.raw.disk_layout import copy_name
 from evidence.raw.history import SLOTS, Segment, rows_at
 from evidence.raw.history import decode_segment as decode_history
@@ -33,7 +31,6 @@ from evidence.shapes import EventLine
 from pipeline.blocks import Reading, write_part, write_rows
 
 File = TypeVar("File")
-_NAMED_GAPS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,41 +82,22 @@ def _history(file: SegmentFile, run_id: int, number: int | None) -> Segment:
 
 def collect_frames(
     target: Target, names: WireNames, unstamped: frozenset[Path], files: Sequence[WireFile]
-) -> tuple[list[WireCounts], int]:
-    """Decode segments of the wire log: what was found in each, and how many rows there were.
+) -> tuple[list[WireSegment], int]:
+    """Decode segments of the wire log: each without its records, and how many rows there were.
 
     ``unstamped`` are segments that changed since the evidence was closed, here all of them or none.
     """
-    done: list[WireCounts] = []
+    done: list[WireSegment] = []
     keys: list[Column] = []
     for place, file in enumerate(files):
-        segment = decode_wire_log(file.path, run_id=target.run_id)
-        records = segment.records if segment.number == file.number else segment.records[:0]
+        segment = count_frames(decode_wire_log(file.path, run_id=target.run_id), file, names.links)
+        records = segment.records
         at = records["seq"] - first_seq_of(file.number) + place * RECORDS
         keys.append(np.stack((records["ledger"], records["entry"], at)))
-        done.append(_counts(segment, records, names))
+        done.append(replace(segment, records=records[:0]))
     paths = [file.path for file in files]
     reading = partial(frames_at, names, paths[0] not in unstamped, paths)
     return done, target.write("frames", paths[0].stem, keys, reading)
-
-
-def _counts(segment: WireSegment, records: NDArray[np.void], names: WireNames) -> WireCounts:
-    gaps = records["seq"][(records["flags"] & FrameFlag.GAP) != 0]
-    return WireCounts(
-        number=segment.number,
-        used=segment.used,
-        frames=_by_link_and_way(records),
-        gaps=tuple(gaps[:_NAMED_GAPS].tolist()),
-        unnamed=tuple(names.unnamed(records)),
-        damage=segment.damage,
-    )
-
-
-def _by_link_and_way(records: NDArray[np.void]) -> dict[tuple[int, int], int]:
-    """How many records there are of each link and way."""
-    pairs = records["link"].astype(np.int64) * 256 + records["way"]
-    values, counts = np.unique(pairs, return_counts=True)
-    return {divmod(pair, 256): count for pair, count in zip(values.tolist(), counts.tolist(), strict=True)}
 
 
 def collect_copy(

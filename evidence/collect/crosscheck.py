@@ -11,12 +11,12 @@ its disk. Returns only sentences on damage. The other modules of this package ch
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections import Counter, defaultdict
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 
 from evidence.codes import ANSWERING, CONFIGURED, NEVER, RECORDED
 from evidence.collect.histories import SegmentFile, tables_of
+from evidence.raw.history import Segment
 from evidence.schemas import FaultRow, ServerRow
 from evidence.shapes import EventDetail, PlanStep, PlanTree, StepLine
 from protocol.addresses import ADMIN, OBSERVER, ZOOKEEPER, is_autorecovery
@@ -56,35 +56,32 @@ def _number(steps: Iterable[PlanStep]) -> int:
     return sum(sum(map(_number, step["together"])) if "together" in step else 1 for step in steps)
 
 
-def starts_missing(servers: Sequence[ServerRow], bookies: Iterable[str]) -> Iterator[str]:
-    """Boots of bookies whose start is not recorded: their answers would be of no known boot."""
-    boots = {(row["server"], row["boot"]) for row in servers}
-    begun = {(row["server"], row["boot"]) for row in servers if row["event"] == "started"}
-    for name in sorted(bookies):
-        last = max((boot for server, boot in boots if server == name), default=1)
-        for boot in range(1, max(last, 1) + 1):
-            if (name, boot) not in begun:
-                yield f"servers: the start of {name} boot {boot} is not recorded"
+def boots_incomplete(
+    servers: Iterable[ServerRow], bookies: Collection[str], logs: Container[tuple[str, int]]
+) -> Iterator[str]:
+    """What a closed run, whose processes have all ended, lacks of a boot: its start, end, settings or log.
 
-
-def settings_missing(servers: Sequence[ServerRow], bookies: Container[str]) -> Iterator[str]:
-    """Boots of bookies whose settings are not recorded, where those of others are.
-
-    What a fault may take of a boot rests on them. Older releases recorded none.
+    Answers of a bookie without a start would be of no known boot. What a fault may take of a boot rests on
+    its settings, which older releases recorded of none. Steps at boot are judged by logs.
     """
-    configured = {(row["server"], row["boot"]) for row in servers if row["event"] == CONFIGURED}
-    for row in servers if configured else ():
-        name, boot = row["server"], row["boot"]
-        if row["event"] == "started" and name in bookies and (name, boot) not in configured:
-            yield f"servers: the settings of {name} boot {boot} are not recorded"
-
-
-def ends_missing(servers: Sequence[ServerRow]) -> Iterator[str]:
-    """Boots whose end is not recorded; in a closed run all processes have ended."""
-    ends = {(row["server"], row["boot"]) for row in servers if row["event"] == "exit"}
+    events: dict[tuple[str, int], set[str]] = defaultdict(set)
     for row in servers:
-        if row["event"] == "started" and (row["server"], row["boot"]) not in ends:
-            yield f"servers: the end of {row['server']} boot {row['boot']} is not recorded"
+        events[row["server"], row["boot"]].add(row["event"])
+    for name in sorted(bookies):
+        last = max((boot for server, boot in events if server == name), default=1)
+        for boot in range(1, max(last, 1) + 1):
+            if "started" not in events[name, boot]:
+                yield f"servers: the start of {name} boot {boot} is not recorded"
+    settings_recorded = any(CONFIGURED in seen for seen in events.values())
+    for (name, boot), seen in events.items():
+        if "started" not in seen:
+            continue
+        if "exit" not in seen:
+            yield f"servers: the end of {name} boot {boot} is not recorded"
+        if name in bookies and settings_recorded and CONFIGURED not in seen:
+            yield f"servers: the settings of {name} boot {boot} are not recorded"
+        if (name in bookies or is_autorecovery(name)) and (name, boot) not in logs:
+            yield f"servers: the log of {name} boot {boot} is missing"
 
 
 def ends_unexplained(
@@ -146,51 +143,31 @@ def histories_missing(
             yield f"{tables_of(name)}: no history of {name}, boot {boot}"
 
 
-class Slots(NamedTuple):
-    """How many slots of a history are used, have a torn half, and have an outcome."""
-
-    used: int
-    torn: int
-    ended: int
-
-
-def histories_cut(found: Mapping[SegmentFile, Slots], servers: Iterable[ServerRow]) -> Iterator[str]:
+def histories_cut(found: Mapping[SegmentFile, Segment], servers: Iterable[ServerRow]) -> Iterator[str]:
     """Torn halves of a client that exited with 0, and fewer slots or outcomes than a client reported.
 
     Clients of older releases did not count their outcomes, or reported nothing: where one of a run reported,
     each that exited with 0 did.
     """
-    held: dict[tuple[str, int], Slots] = {}
-    for file, slots in found.items():
-        life = file.client, file.boot
-        held[life] = Slots(*map(sum, zip(held.get(life, (0, 0, 0)), slots, strict=True)))
+    held: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
+    for file, segment in found.items():
+        held[file.client, file.boot].update(slots=segment.slots, torn=segment.torn, ended=segment.ended)
     reported = {(row["server"], row["boot"]) for row in servers if row["event"] == RECORDED}
     for row in servers:
-        slots, detail = held.get((row["server"], row["boot"]), Slots(0, 0, 0)), json.loads(row["detail"])
+        counts, detail = held[row["server"], row["boot"]], json.loads(row["detail"])
         name = f"{tables_of(row['server'])}: {row['server']} boot {row['boot']}"
         quit_well = row["event"] == "exit" and detail.get("code") == 0
-        if quit_well and slots.torn:
-            yield f"{name} exited with 0, and {slots.torn} halves of its slots are torn"
-        if quit_well and slots.used and reported and (row["server"], row["boot"]) not in reported:
+        if quit_well and counts["torn"]:
+            yield f"{name} exited with 0, and {counts['torn']} halves of its slots are torn"
+        if quit_well and counts["slots"] and reported and (row["server"], row["boot"]) not in reported:
             yield f"{name} exited with 0, and what it reported at its end is not recorded"
         if row["event"] != RECORDED:
             continue
         reported_slots, ended = detail.get("slots"), detail.get("ended", 0)
-        if not (isinstance(reported_slots, int) and reported_slots <= slots.used):
-            yield f"{name} reported {reported_slots} slots at its end, its files hold {slots.used}"
-        elif ended > slots.ended:
-            yield f"{name} reported {ended} outcomes at its end, its files hold {slots.ended}"
-
-
-def logs_missing(
-    servers: Iterable[ServerRow], bookies: Container[str], logs: Container[tuple[str, int]]
-) -> Iterator[str]:
-    """Boots of bookies and of autorecovery without a log, by which their steps at boot are judged."""
-    for row in servers:
-        name, boot = row["server"], row["boot"]
-        logged = row["event"] == "started" and (name in bookies or is_autorecovery(name))
-        if logged and (name, boot) not in logs:
-            yield f"servers: the log of {name} boot {boot} is missing"
+        if not (isinstance(reported_slots, int) and reported_slots <= counts["slots"]):
+            yield f"{name} reported {reported_slots} slots at its end, its files hold {counts['slots']}"
+        elif ended > counts["ended"]:
+            yield f"{name} reported {ended} outcomes at its end, its files hold {counts['ended']}"
 
 
 def copies_missing(

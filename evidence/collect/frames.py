@@ -52,10 +52,6 @@ class WireNames:
     links: Mapping[int, tuple[int, int]]
     lives: Mapping[int, Lives] = field(default_factory=dict)
 
-    def unnamed(self, records: NDArray[np.void]) -> list[int]:
-        """Links in the records that have no name, sorted."""
-        return sorted(set(np.unique(records["link"]).tolist()) - set(self.links))
-
 
 def frames_at(names: WireNames, stamped: bool, files: Sequence[Path], places: Array) -> pa.Table:
     """The rows of ``frames`` that sound records are, by their places in segments of the log."""

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from evidence.raw.history import BOOT_SHIFT, SLOT_BYTES, SLOTS, Segment
 from evidence.raw.segments import gaps, used_records
+from evidence.shapes import EndTree
 from protocol.addresses import OBSERVER
 
 _NAME = re.compile(r"([a-z][a-z0-9]{0,15})-(\d{3,})-(\d{6,})\.hist")
@@ -74,33 +75,30 @@ def misplaced(file: SegmentFile, segment: Segment, number: int | None) -> tuple[
     return ()
 
 
-def missing_histories(
-    slots: Mapping[SegmentFile, int],
-    ended: Mapping[str, Mapping[str, int]] | None,
-    clients: Iterable[str] = (),
+def damage_to_histories(
+    done: Mapping[SegmentFile, Segment], end: EndTree | None, clients: Iterable[str] = ()
 ) -> list[str]:
-    """Damage that no single file shows: gaps between files, clients without files or with too few slots.
+    """Damage to single files, gaps between files, clients without files or with too few slots.
 
-    ``slots`` gives for each file how many slots it uses; ``ended`` is ``histories`` of
-    ``end.json`` (client -> ``slots``), None when the run was not closed; ``clients`` are those
+    ``end`` is the tree of ``end.json``, None when the run was not closed; ``clients`` are those
     of ``run.json``, each of which opened a history before it was ready.
     """
+    damage: list[str] = []
     boots: dict[str, dict[int, dict[int, int]]] = defaultdict(lambda: defaultdict(dict))
-    for file, used in slots.items():
-        boots[file.client][file.boot][file.segment] = used
-    damage = [
-        f"{tables_of(client)}: {what}" for client in sorted(boots) for what in _gaps(client, boots[client])
-    ]
-    for client, end in sorted((ended or {}).items()):
+    for file, segment in done.items():
+        boots[file.client][file.boot][file.segment] = segment.slots
+        damage += [f"{tables_of(file.client)}: {file.path.name}: {what}" for what in segment.damage]
+    for client in sorted(boots):
+        damage += [f"{tables_of(client)}: {what}" for what in _gaps(client, boots[client])]
+    ended = end["histories"] if end else {}
+    for client, report in sorted(ended.items()):
         used = sum(count for parts in boots[client].values() for count in parts.values())
-        if used < int(end.get("slots") or 0):
+        if used < int(report.get("slots") or 0):
             damage.append(
-                f"{tables_of(client)}: {client} recorded {end['slots']} slots, its files hold {used}"
+                f"{tables_of(client)}: {client} recorded {report['slots']} slots, its files hold {used}"
             )
-    known = set(boots) | set(ended or {})
-    return damage + [
-        f"{tables_of(client)}: no history of {client}" for client in sorted(set(clients) - known)
-    ]
+    unknown = set(clients) - set(boots) - set(ended)
+    return damage + [f"{tables_of(client)}: no history of {client}" for client in sorted(unknown)]
 
 
 def _gaps(client: str, boots: Mapping[int, Mapping[int, int]]) -> Iterable[str]:

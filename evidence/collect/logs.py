@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from protocol.addresses import is_autorecovery
 
@@ -102,7 +103,7 @@ _NAMES: Mapping[str, str] = {"Reason": "reason", "ledger": "ledgerId", "ledger i
 
 @dataclass(frozen=True, slots=True)
 class LogEvent:
-    """One relevant line: the server, its boot, the time, and the event (lower case).
+    """One relevant line, or transaction of ZooKeeper's: the server, its boot (0: none), the time, the event.
 
     ``at_ns`` is monotonic, 0 where the line has only ``wall_ms``; ``detail`` has its attributes.
     """
@@ -112,7 +113,7 @@ class LogEvent:
     at_ns: int
     wall_ms: int
     event: str
-    detail: Mapping[str, int | str] = field(default_factory=dict)
+    detail: Mapping[str, Any] = field(default_factory=dict)
 
 
 def log_events(server: str, boot: int, log: Path) -> Iterator[LogEvent]:
@@ -121,49 +122,44 @@ def log_events(server: str, boot: int, log: Path) -> Iterator[LogEvent]:
     A log without a single dated line gives nothing. The first exception that refuses a cookie is
     ``cookie_refused``; other lines without times are skipped.
     """
-    lines = _Lines(server, boot)
-    with log.open("rb") as text:
-        for line in text:
-            yield from lines.events(line)
-    if any(lines.dated):
-        detail = {"lines": lines.count, "undated": lines.undated}
-        yield LogEvent(server, boot, *lines.dated, LOG_READ, detail)
+    whole = GrowingLog(server, boot, log)
+    yield from whole.more(ended=True)
+    if any(whole.dated):
+        detail = {"lines": whole.count, "undated": whole.undated}
+        yield LogEvent(server, boot, *whole.dated, LOG_READ, detail)
 
 
 class GrowingLog:
-    """The log of a running boot; yields the events of ``log_events``, except ``LOG_READ``."""
+    """The log of a boot, read as it grows; ``dated`` is the time of the last line with a time.
+
+    It yields the events of ``log_events``, except ``LOG_READ``.
+    """
 
     def __init__(self, server: str, boot: int, log: Path) -> None:
-        self._log = log
+        self._server, self._boot, self._log = server, boot, log
         self._read_bytes = 0
-        self._lines = _Lines(server, boot)
-
-    def more(self) -> Iterator[LogEvent]:
-        """The events of lines completed since the last call; none before the log exists."""
-        if not self._log.exists():
-            return
-        with self._log.open("rb") as text:
-            text.seek(self._read_bytes)
-            for line in text:
-                if not line.endswith(b"\n"):
-                    return
-                self._read_bytes += len(line)
-                yield from self._lines.events(line)
-
-
-class _Lines:
-    """Parses the lines of a log one after the other; ``dated`` is the time of the last line with a time."""
-
-    def __init__(self, server: str, boot: int) -> None:
-        self._server, self._boot = server, boot
         self._repairs = is_autorecovery(server)
         self._words = _REPAIR_WORDS if self._repairs else _WORDS
         self._refused = False
         self._keys: set[int | str] = set()
         self.dated, self.count, self.undated = (0, 0), 0, 0
 
-    def events(self, line: bytes) -> Iterator[LogEvent]:
-        """The events of the next line."""
+    def more(self, *, ended: bool = False) -> Iterator[LogEvent]:
+        """The events of the lines since the last call; none before the log exists.
+
+        A last line without an end is unfinished until the boot has ``ended``.
+        """
+        if not self._log.exists():
+            return
+        with self._log.open("rb") as text:
+            text.seek(self._read_bytes)
+            for line in text:
+                if not (ended or line.endswith(b"\n")):
+                    return
+                self._read_bytes += len(line)
+                yield from self._events(line)
+
+    def _events(self, line: bytes) -> Iterator[LogEvent]:
         self.count += 1
         times = _times(line, old=self._repairs)
         if times:

@@ -41,13 +41,9 @@ def collect_servers(
             rows.append(_recorded(line))
         except (KeyError, TypeError, ValueError):
             broken.append(f"a recorded event says nothing usable: {dict(line)}")
-    for event in logs:
+    for event in (*logs, *changes(transactions)):
         when_ns = (event.at_ns, event.at_ns) if event.at_ns else clock.interval_ns(event.wall_ms)
         rows.append(_row(event.server, event.boot, event.event, when_ns, event.detail))
-    for made, change in changes(transactions):
-        if isinstance(made.get("time_ms"), int):
-            detail = {"version": made.get("version"), "zxid": made.get("zxid"), **change.detail}
-            rows.append(_row(change.server, 0, change.event, clock.interval_ns(made["time_ms"]), detail))
     rows.sort(key=lambda row: (row["latest_ns"], row["server"], row["boot"], row["event"], row["detail"]))
     return collected("servers", rows, broken)
 

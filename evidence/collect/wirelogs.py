@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Container, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evidence.codes import Direction
+import numpy as np
+
+from evidence.codes import Direction, FrameFlag
 from evidence.raw.segments import gaps, used_records
-from evidence.raw.wirelog import HEADER_BYTES, RECORD_BYTES, RECORDS
+from evidence.raw.wirelog import HEADER_BYTES, RECORD_BYTES, RECORDS, WireSegment
 from evidence.recorders import Lines
 from evidence.shapes import EndTree, WireLog
 
 LINKS = "links.jsonl"
 Links = Mapping[str, Mapping[str, int]]
 _NAME = re.compile(r"frames-(\d{6,})\.wire")
+_NAMED_GAPS = 20
 _HIDDEN = {
     "raw_streams": "streams spoke no protocol of BookKeeper's, so nothing of theirs was looked at",
     "oversize": "frames were above the limit, so they were passed on and not recorded",
@@ -41,23 +44,6 @@ class WireFile:
     def records(self) -> int:
         """About how many records were written: exact unless the file is damaged."""
         return used_records(self.path, header_bytes=HEADER_BYTES, record_bytes=RECORD_BYTES, most=RECORDS)
-
-
-@dataclass(frozen=True, slots=True)
-class WireCounts:
-    """The content of one segment.
-
-    ``used`` as in :class:`evidence.raw.wirelog.WireSegment`; ``frames`` counts records by (link, way);
-    ``gaps`` are the numbers of records before which some could not be written; ``damage`` and
-    ``unnamed`` (links without a name) as found.
-    """
-
-    number: int
-    used: int
-    frames: Mapping[tuple[int, int], int]
-    gaps: tuple[int, ...] = ()
-    unnamed: tuple[int, ...] = ()
-    damage: tuple[str, ...] = ()
 
 
 def wire_files(folder: Path) -> list[WireFile]:
@@ -90,13 +76,31 @@ def link_ends(
     return ends, damage
 
 
-def damage_to_log(done: Mapping[WireFile, WireCounts], end: EndTree | None) -> list[str]:
+def count_frames(segment: WireSegment, file: WireFile, links: Container[int]) -> WireSegment:
+    """The segment with its ``frames`` and what is wrong with them; ``links`` are those that have a name.
+
+    A file under another's name has no records: they may be in the tables already.
+    """
+    if segment.number not in (0, file.number):
+        wrong = f"it is segment {segment.number}, so its records are not used"
+        return replace(segment, records=segment.records[:0], damage=(*segment.damage, wrong))
+    records = segment.records
+    pairs, counts = np.unique(records["link"].astype(np.int64) * 256 + records["way"], return_counts=True)
+    frames = {divmod(pair, 256): count for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True)}
+    cut = records["seq"][(records["flags"] & FrameFlag.GAP) != 0][:_NAMED_GAPS].tolist()
+    unnamed = sorted({link for link, _ in frames if link not in links})
+    wrongs = [f"frames before record {seq} could not be recorded" for seq in cut]
+    wrongs += [f"link {link} has no name" for link in unnamed]
+    return replace(segment, frames=frames, damage=(*segment.damage, *wrongs))
+
+
+def damage_to_log(done: Mapping[WireFile, WireSegment], end: EndTree | None) -> list[str]:
     """Sentences on all that the log of a run lacks.
 
     ``end`` is the tree of ``end.json``. None: the run was never closed, which its verdict reports
     anyway; then the proxy's own counters are missing, and only the files are checked.
     """
-    damage = [f"{file.path.name}: {what}" for file, found in done.items() for what in _damage_of(file, found)]
+    damage = [f"{file.path.name}: {what}" for file, found in done.items() for what in found.damage]
     used = {file.number: found.used for file, found in done.items()}
     damage += gaps(used, RECORDS, "frames-{:06d}.wire".format, "records")
     if end is not None:
@@ -106,16 +110,6 @@ def damage_to_log(done: Mapping[WireFile, WireCounts], end: EndTree | None) -> l
         damage += _hidden(links)
         damage += _fewer(done.values(), log or {}, links)
     return [f"frames: {what}" for what in damage]
-
-
-def _damage_of(file: WireFile, found: WireCounts) -> Iterator[str]:
-    yield from found.damage
-    if found.number not in (0, file.number):
-        yield f"it is segment {found.number}, so its records are not used"
-    for seq in found.gaps:
-        yield f"frames before record {seq} could not be recorded"
-    for link in found.unnamed:
-        yield f"link {link} has no name"
 
 
 def _lost(log: WireLog | None) -> Iterator[str]:
@@ -137,9 +131,8 @@ def _hidden(links: Links) -> Iterator[str]:
                 yield f"link {name}: {counters[counter]} {meaning}"
 
 
-def _fewer(found: Iterable[WireCounts], log: WireLog, links: Links) -> Iterator[str]:
+def _fewer(found: Collection[WireSegment], log: WireLog, links: Links) -> Iterator[str]:
     """Where the files hold fewer records than the proxy had counted; the proxy counts on after that."""
-    found = list(found)
     held, recorded = sum(one.used for one in found), int(log.get("records") or 0)
     if held < recorded:
         yield f"the proxy had recorded {recorded} frames, its files hold {held}"
@@ -150,6 +143,6 @@ def _fewer(found: Iterable[WireCounts], log: WireLog, links: Links) -> Iterator[
         frames.update(one.frames)
     for name, number in sorted((log.get("links") or {}).items()):
         for way, counter in ((Direction.REQUEST, "requests"), (Direction.ANSWER, "answers")):
-            counted = int(links.get(name, {}).get(counter) or 0)
-            if frames[number, way] < counted:
-                yield f"link {name}: {counted} {counter} passed, {frames[number, way]} are recorded"
+            passed = int(links.get(name, {}).get(counter) or 0)
+            if frames[number, way] < passed:
+                yield f"link {name}: {passed} {counter} passed, {frames[number, way]} are recorded"

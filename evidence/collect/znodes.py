@@ -11,8 +11,8 @@ import base64
 import binascii
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 
+from evidence.collect.logs import LogEvent
 from evidence.shapes import Transaction
 from protocol.addresses import ZOOKEEPER, is_bookie, name_of_id
 
@@ -55,52 +55,49 @@ SWITCHES: Events = {
 """Znodes of one kind each. Setting a delay, even to its present value, makes the auditor audit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One event: the server of its row, its name, and further details."""
-
-    server: str
-    event: str
-    detail: Mapping[str, object] = field(default_factory=dict)
+Change = tuple[str, str, Mapping[str, object]]
+"""The server of an event's row, the event, and its details."""
 
 
-def changes(lines: Iterable[Transaction]) -> Iterator[tuple[Transaction, Change]]:
-    """Each transaction that is about a server with what it changes; ``lines`` in any order.
+def changes(lines: Iterable[Transaction]) -> Iterator[LogEvent]:
+    """What each transaction that is about a server changes, in no boot; ``lines`` in any order.
 
     A transaction about anything else, or that cannot be read, is left out.
     """
     votes: dict[str, str] = {}
     for line in sorted(lines, key=zxid_of):
-        path, op = line.get("path"), str(line.get("op"))
-        change = _change(path, op, line, votes) if isinstance(path, str) else None
-        if change is not None:
-            yield line, change
+        path, time_ms = line.get("path"), line.get("time_ms")
+        change = _change(path, str(line.get("op")), line, votes) if isinstance(path, str) else None
+        if change is not None and isinstance(time_ms, int):
+            server, event, detail = change
+            of_line = {"version": line.get("version"), "zxid": line.get("zxid")}
+            yield LogEvent(server, 0, 0, time_ms, event, {**of_line, **detail})
 
 
 def _change(path: str, op: str, line: Transaction, votes: dict[str, str]) -> Change | None:
     if found := _OF_BOOKIE.fullmatch(path):
         event, server = BOOKIES.get((found[1], op)), name_of_id(found[2])
-        return Change(server, event) if event and is_bookie(server) else None
+        return (server, event, {}) if event and is_bookie(server) else None
     if found := _VOTE.fullmatch(path):
         return _voted(found[1], op, line, votes)
     if found := _LEDGER.fullmatch(path):
         event = LEDGERS.get((found[1], op))
         missing = {"missing": _names(line)} if event == "ledger_marked" else {}
-        return Change(ZOOKEEPER, event, {"ledgerId": int(found[2]), **missing}) if event else None
+        return (ZOOKEEPER, event, {"ledgerId": int(found[2]), **missing}) if event else None
     if path == f"{_ROOT}/auditorelection":
         names = _names(line)
-        return Change(names[0], "auditor_elected") if names else None
+        return (names[0], "auditor_elected", {}) if names else None
     event = SWITCHES.get((path.removeprefix(f"{_ROOT}/"), op))
-    return Change(ZOOKEEPER, event) if event else None
+    return (ZOOKEEPER, event, {}) if event else None
 
 
 def _voted(vote: str, op: str, line: Transaction, votes: dict[str, str]) -> Change | None:
     """A vote's end shows only its path, so ``votes`` keeps whose each is."""
     if op == "create" and (names := _names(line)):
         votes[vote] = names[0]
-        return Change(names[0], "candidate", {"vote": vote})
+        return names[0], "candidate", {"vote": vote}
     if op == "delete" and vote in votes:
-        return Change(votes[vote], "candidate_gone", {"vote": vote})
+        return votes[vote], "candidate_gone", {"vote": vote}
     return None
 
 

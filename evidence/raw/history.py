@@ -80,20 +80,9 @@ class Segment:
     ended: int = 0
     damage: tuple[str, ...] = ()
 
-    @property
-    def operations(self) -> pa.Table:
-        """The rows of ``operations``."""
-        return _operations(self.of("operations"), self.client)
-
-    @property
-    def census(self) -> pa.Table:
-        """The rows of ``census``."""
-        return _census(self.of("census"))
-
-    @property
-    def watched(self) -> pa.Table:
-        """Versions of metadata that the observer saw, with the columns of ``operations``."""
-        return _operations(self.of("watched"), self.client)
+    def table(self, name: str) -> pa.Table:
+        """The rows of ``operations`` or ``census``; those ``watched`` have the columns of ``operations``."""
+        return _table(name, self.of(name), self.client)
 
     def keys(self, table: str, first: int) -> NDArray[np.int64]:
         """Ledgers, entries and places of the rows of ``operations`` or ``census``; ``first`` is slot 0's."""
@@ -103,7 +92,10 @@ class Segment:
         return np.stack((ledger, entry, asked["seq"] - self.first_seq + first))
 
     def of(self, table: str) -> Rows:
-        """The sound slots that are rows of ``operations`` or ``census``, or that are ``watched``."""
+        """The sound slots that are rows of ``operations`` or ``census``.
+
+        ``watched`` are versions of metadata that the observer saw.
+        """
         kind = self.rows["invoked"]["kind"]
         of_census, of_watch = kind == Kind.CENSUS, kind == Kind.WATCHED
         mask = {"census": of_census, "watched": of_watch}.get(table, ~of_census & ~of_watch)
@@ -115,7 +107,7 @@ def rows_at(table: str, client: int, files: Sequence[Path], places: NDArray[np.i
     rows = records_at(files, places, kind=SLOT, header_bytes=SLOT_BYTES, most=SLOTS)
     halves: Words = rows.view("<i8").reshape(len(rows), 2, _WORDS // 2)
     halves[_unfinished(halves[:, 1]), 1] = 0
-    return _operations(rows, client) if table == "operations" else _census(rows)
+    return _table(table, rows, client)
 
 
 def decode_segment(path: Path, *, run_id: int) -> Segment:
@@ -184,6 +176,10 @@ def _subject(rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     assigned = (kind == Kind.ADD) & ended & (completed["entry"] >= 0)
     entry = np.where(assigned, completed["entry"], np.where(_NAMES_AN_ENTRY[kind], asked["entry"], -1))
     return np.where((asked["ledger"] < 0) & ended, completed["ledger"], asked["ledger"]), entry
+
+
+def _table(name: str, rows: Rows, client: int) -> pa.Table:
+    return _census(rows) if name == "census" else _operations(rows, client)
 
 
 def _operations(rows: Rows, client: int) -> pa.Table:

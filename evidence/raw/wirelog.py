@@ -12,7 +12,8 @@ yields no record.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -56,7 +57,8 @@ class WireSegment:
 
     ``number`` is its number in the log, 0 when its header is damaged; ``used`` counts the written
     records, including damaged ones but not a torn one; ``records`` (of dtype ``RECORD``) holds the
-    sound records. ``damage`` are sentences, empty for a sound segment.
+    sound records. ``damage`` are sentences, empty for a sound segment. ``frames`` counts sound records
+    by (link, way); :func:`evidence.collect.wirelogs.count_frames` fills it in.
     """
 
     number: int
@@ -64,6 +66,7 @@ class WireSegment:
     records: NDArray[np.void]
     torn: int = 0
     damage: tuple[str, ...] = ()
+    frames: Mapping[tuple[int, int], int] = field(default_factory=dict)
 
 
 def first_seq_of(number: int) -> int:

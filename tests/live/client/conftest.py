@@ -52,7 +52,7 @@ def recorded(folder: RunFolder) -> Callable[..., Rows]:
             if file.client == client:
                 segment = decode_segment(file.path, run_id=RUN_ID)
                 assert segment.damage == ()
-                rows += getattr(segment, table).to_pylist()
+                rows += segment.table(table).to_pylist()
         return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
 
     return read

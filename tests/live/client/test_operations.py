@@ -35,7 +35,7 @@ def rows(cluster: Any, client: str, table: str = "operations", **wanted: int) ->
     found = []
     for file in segment_files(cluster.site.spec.folder.operations):
         if file.client == client:
-            found += getattr(decode_segment(file.path, run_id=5), table).to_pylist()
+            found += decode_segment(file.path, run_id=5).table(table).to_pylist()
     return [row for row in found if all(row[name] == value for name, value in wanted.items())]
 
 

@@ -6,22 +6,23 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidence.codes import NEVER, Status
+from evidence.codes import NEVER, FrameFlag, Status
 from evidence.collect.frames import Lives, WireNames, frames
 from evidence.collect.wirelogs import (
     LINKS,
-    WireCounts,
     WireFile,
+    count_frames,
     damage_to_log,
     is_logged,
     link_ends,
     wire_files,
 )
-from evidence.raw.wirelog import CRC_AT, RECORD_BYTES, RECORDS, decode
+from evidence.raw.wirelog import CRC_AT, RECORD, RECORD_BYTES, RECORDS, WireSegment, decode
 from evidence.recorders import Lines
 from evidence.schemas import FRAMES
 from tests.unit.evidence.wire_records import RUN_ID, Fields, answer, request, segment
@@ -158,10 +159,14 @@ def resealed(seq: int, record: bytes) -> bytes:
     return covered + zlib.crc32(covered).to_bytes(4, "little") + bytes(12)
 
 
-def log(*used: int, number: int = 0, **fields: Any) -> dict[WireFile, WireCounts]:
+def file(number: int = 1) -> WireFile:
+    return WireFile(number, Path(f"frames-{number:06d}.wire"))
+
+
+def log(*used: int, **fields: Any) -> dict[WireFile, WireSegment]:
     """Segments 1, 2, ... with these numbers of records; -1: it is missing."""
     return {
-        WireFile(at, Path(f"frames-{at:06d}.wire")): WireCounts(number or at, count, {}, **fields)
+        file(at): WireSegment(at, count, np.empty(0, dtype=RECORD), **fields)
         for at, count in enumerate(used, start=1)
         if count >= 0
     }
@@ -176,21 +181,35 @@ def log(*used: int, number: int = 0, **fields: Any) -> dict[WireFile, WireCounts
         (log(RECORDS, -1, 5), ["frames-000002.wire is missing"]),
         (log(-1, 5), ["frames-000001.wire is missing"]),
         (log(7, 5), ["frames-000001.wire ends after 7 records, yet another segment follows"]),
-        (log(5, gaps=(3,)), ["frames-000001.wire: frames before record 3 could not be recorded"]),
-        (log(5, unnamed=(8,)), ["frames-000001.wire: link 8 has no name"]),
         (log(5, damage=("record 2 is damaged",)), ["frames-000001.wire: record 2 is damaged"]),
-        (
-            log(5, number=4),
-            ["frames-000001.wire: it is segment 4, so its records are not used"],
-        ),
     ],
 )
-def test_what_the_files_lack_is_named(segments: dict[WireFile, WireCounts], damage: list[str]) -> None:
+def test_what_the_files_lack_is_named(segments: dict[WireFile, WireSegment], damage: list[str]) -> None:
     assert damage_to_log(segments, None) == [f"frames: {what}" for what in damage]
 
 
+@pytest.mark.parametrize(
+    ("number", "wrong", "frames"),
+    [
+        (
+            1,
+            ("frames before record 3 could not be recorded", "link 8 has no name"),
+            {(1, 0): 1, (1, 1): 1, (8, 0): 1},
+        ),
+        (4, ("it is segment 1, so its records are not used",), {}),
+    ],
+)
+def test_frames_are_counted_by_link_and_way(
+    number: int, wrong: tuple[str, ...], frames: dict[tuple[int, int], int]
+) -> None:
+    records = request(0), answer(0), request(1, flags=FrameFlag.GAP, link=8)
+    found = count_frames(decode(bytes(segment(*records)), run_id=RUN_ID), file(number), {1})
+    assert (found.damage, found.frames, found.used) == (wrong, frames, 3)
+    assert len(found.records) == sum(frames.values())
+
+
 def test_a_log_that_went_on_after_the_proxy_was_asked_is_whole() -> None:
-    held = {WireFile(1, Path("frames-000001.wire")): WireCounts(1, 9, {(1, 0): 5, (1, 1): 4})}
+    held = log(9, frames={(1, 0): 5, (1, 1): 4})
     wire = {
         "log": {"records": 8, "lost": 0, "links": {"writer-b1": 1, "idle-b1": 2}},
         "links": {"writer-b1": {"requests": 4, "answers": 4}},
@@ -203,16 +222,18 @@ def test_a_log_that_went_on_after_the_proxy_was_asked_is_whole() -> None:
 
 
 def test_frames_that_the_log_cannot_show_are_named_once() -> None:
-    held = {WireFile(1, Path("frames-000001.wire")): WireCounts(1, 9, {(1, 0): 5, (1, 1): 4})}
-    log: dict[str, Any] = {"records": 9, "links": {"writer-b1": 1}}
+    held = log(9, frames={(1, 0): 5, (1, 1): 4})
+    reported: dict[str, Any] = {"records": 9, "links": {"writer-b1": 1}}
     links = {"writer-b1": {"requests": 7, "answers": 4}}
     for lost, message in (
         ({"lost": 2}, "the proxy could not record 2 frames"),
         ({"unlogged": 2}, "2 frames passed before the log was opened"),
     ):
-        assert damage_to_log(held, {"wire": {"log": log | lost, "links": links}}) == [f"frames: {message}"]
+        assert damage_to_log(held, {"wire": {"log": reported | lost, "links": links}}) == [
+            f"frames: {message}"
+        ]
     hidden = {"writer-b1": {"requests": 5, "answers": 4, "oversize": 1, "unparsed": 2}}
-    assert damage_to_log(held, {"wire": {"log": log, "links": hidden}}) == [
+    assert damage_to_log(held, {"wire": {"log": reported, "links": hidden}}) == [
         "frames: link writer-b1: 1 frames were above the limit, so they were passed on and not recorded",
         "frames: link writer-b1: 2 frames had no readable header",
     ]

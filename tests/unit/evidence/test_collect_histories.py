@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from evidence.collect.histories import SegmentFile, missing_histories, segment_files
-from evidence.raw.history import SLOT_BYTES
+from evidence.collect.histories import SegmentFile, damage_to_histories, segment_files
+from evidence.raw.history import SLOT, SLOT_BYTES, Segment
 from evidence.raw.history import SLOTS as FULL
 
 
-def used(client: str, **segments: int) -> dict[SegmentFile, int]:
+def used(client: str, **segments: int) -> dict[SegmentFile, Segment]:
     """``b1s2=7``: boot 1, segment 2 uses 7 slots."""
     found = {}
     for name, slots in segments.items():
         boot, segment = (int(part) for part in name[1:].split("s"))
-        found[SegmentFile(client, boot, segment, Path())] = slots
+        content = Segment(101, 1, slots, np.empty(0, dtype=SLOT))
+        found[SegmentFile(client, boot, segment, Path())] = content
     return found
 
 
@@ -36,8 +38,8 @@ def test_files_are_found_in_order_and_count_their_slots(tmp_path: Path) -> None:
 def test_whole_chains_are_whole_whatever_their_last_file_holds() -> None:
     chains = used("w", b1s1=FULL, b1s2=5, b1s3=0, b2s1=0) | used("observer", b1s1=9)
     ended = {"w": {"slots": FULL + 5, "ended": "killed"}, "observer": {"slots": 9}, "idle": {"slots": None}}
-    assert missing_histories(chains, ended) == []
-    assert missing_histories(chains, None) == []
+    assert damage_to_histories(chains, {"histories": ended}) == []
+    assert damage_to_histories(chains, None) == []
 
 
 @pytest.mark.parametrize(
@@ -53,10 +55,10 @@ def test_whole_chains_are_whole_whatever_their_last_file_holds() -> None:
         (used("observer", b1s1=FULL, b1s3=5), "histories: observer-001-000002.hist is missing"),
     ],
 )
-def test_a_gap_is_named_after_the_table_that_suffers(chains: dict[SegmentFile, int], what: str) -> None:
-    assert missing_histories(chains, None) == [what]
+def test_a_gap_is_named_after_the_table_that_suffers(chains: dict[SegmentFile, Segment], what: str) -> None:
+    assert damage_to_histories(chains, None) == [what]
 
 
 def test_fewer_slots_than_the_client_counted_are_a_loss() -> None:
-    ended = {"w": {"slots": 9, "ended": "exit"}}
-    assert missing_histories({}, ended) == ["operations: w recorded 9 slots, its files hold 0"]
+    end = {"histories": {"w": {"slots": 9, "ended": "exit"}}}
+    assert damage_to_histories({}, end) == ["operations: w recorded 9 slots, its files hold 0"]

@@ -6,23 +6,21 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from evidence.codes import NEVER
 from evidence.collect.crosscheck import (
-    Slots,
+    boots_incomplete,
     copies_missing,
-    ends_missing,
     ends_unexplained,
     faults_missing,
     histories_cut,
     histories_missing,
-    logs_missing,
-    settings_missing,
-    starts_missing,
     steps_missing,
 )
 from evidence.collect.histories import SegmentFile
+from evidence.raw.history import SLOT, Segment
 
 Row = dict[str, Any]
 KILLED: Row = {"code": None, "signal": 9}
@@ -71,8 +69,9 @@ def test_every_step_is_recorded() -> None:
 
 def test_every_boot_of_a_bookie_has_its_start() -> None:
     first, third = event(name="started"), event(name="answering", boot=3)
-    assert list(starts_missing([first, event(), event("writer")], ["b1"])) == []
-    assert list(starts_missing([first, third, event(boot=0)], ["b1", "b2"])) == [
+    assert list(boots_incomplete([first, event(), event("writer")], ["b1"], {("b1", 1)})) == []
+    rows = [first, event(), third, event(boot=0)]
+    assert list(boots_incomplete(rows, ["b1", "b2"], {("b1", 1)})) == [
         "servers: the start of b1 boot 2 is not recorded",
         "servers: the start of b1 boot 3 is not recorded",
         "servers: the start of b2 boot 1 is not recorded",
@@ -82,7 +81,7 @@ def test_every_boot_of_a_bookie_has_its_start() -> None:
 def test_every_process_that_was_started_has_its_end() -> None:
     rows = [event(name, name="started", boot=boot) for name in ("b1", "writer") for boot in (1, 2)]
     rows += [event(), event(boot=2), event("writer", boot=2)]
-    assert list(ends_missing(rows)) == ["servers: the end of writer boot 1 is not recorded"]
+    assert list(boots_incomplete(rows, [], ())) == ["servers: the end of writer boot 1 is not recorded"]
 
 
 def died(boot: int) -> Row:
@@ -134,6 +133,10 @@ def file(boot: int, segment: int = 1, client: str = "writer") -> SegmentFile:
     return SegmentFile(client, boot, segment, Path())
 
 
+def slots(used: int, torn: int, ended: int) -> Segment:
+    return Segment(101, 1, used, np.empty(0, dtype=SLOT), torn, ended)
+
+
 def test_a_start_without_a_time_lets_nothing_refuse() -> None:
     step = {"step": "start", "params": {"target": "b1", "expect": "refuses"}}
     assert list(ends_unexplained([event(name="started"), event(code=1, signal=None)], [], [step]))
@@ -141,9 +144,9 @@ def test_a_start_without_a_time_lets_nothing_refuse() -> None:
 
 def test_a_client_that_ended_in_order_left_no_torn_half() -> None:
     found = {
-        file(1): Slots(5, 2, 3),
-        file(2): Slots(5, 1, 4),
-        file(1, client="observer"): Slots(5, 1, 4),
+        file(1): slots(5, 2, 3),
+        file(2): slots(5, 1, 4),
+        file(1, client="observer"): slots(5, 1, 4),
     }
     rows = [
         event("writer", boot=1, **KILLED),
@@ -165,7 +168,7 @@ def test_each_boot_of_a_client_that_answered_has_a_history() -> None:
 
 
 def test_a_client_reported_no_more_slots_than_its_files_hold() -> None:
-    found = {file(1): Slots(65_536, 0, 65_536), file(1, 2): Slots(4, 0, 4), file(2): Slots(7, 0, 7)}
+    found = {file(1): slots(65_536, 0, 65_536), file(1, 2): slots(4, 0, 4), file(2): slots(7, 0, 7)}
     rows = [event("writer", name="recorded", boot=boot, slots=slots) for boot, slots in ((1, 65_540), (2, 9))]
     assert list(histories_cut(found, rows)) == [
         "operations: writer boot 2 reported 9 slots at its end, its files hold 7"
@@ -174,7 +177,7 @@ def test_a_client_reported_no_more_slots_than_its_files_hold() -> None:
 
 
 def test_each_client_that_exited_with_0_has_its_report_where_one_has() -> None:
-    found = {file(1): Slots(7, 0, 7), file(2): Slots(7, 0, 7), file(3): Slots(7, 0, 7)}
+    found = {file(1): slots(7, 0, 7), file(2): slots(7, 0, 7), file(3): slots(7, 0, 7)}
     ends = [event("writer", boot=1, **IN_ORDER), event("writer", boot=2, **IN_ORDER)]
     rows = [*ends, event("writer", boot=3, **KILLED), event("idle", **IN_ORDER)]
     report = event("writer", name="recorded", boot=2, slots=7)
@@ -185,31 +188,43 @@ def test_each_client_that_exited_with_0_has_its_report_where_one_has() -> None:
 
 
 def test_each_boot_of_a_bookie_has_its_settings_where_one_has() -> None:
-    starts = [event(name, name="started", boot=boot) for name in ("b1", "zk1") for boot in (1, 2)]
-    assert list(settings_missing([*starts, event(name="configured", boot=2)], {"b1": 1})) == [
+    boots = [
+        event(server, name=name, boot=boot)
+        for server in ("b1", "zk1")
+        for boot in (1, 2)
+        for name in ("started", "exit")
+    ]
+    logs = {("b1", 1), ("b1", 2)}
+    assert list(boots_incomplete([*boots, event(name="configured", boot=2)], ["b1"], logs)) == [
         "servers: the settings of b1 boot 1 are not recorded"
     ]
-    assert list(settings_missing(starts, {"b1": 1})) == []
+    assert list(boots_incomplete(boots, ["b1"], logs)) == []
 
 
 def test_a_report_without_a_number_of_slots_is_damage() -> None:
-    damage = histories_cut({file(1): Slots(7, 0, 7)}, [event("writer", name="recorded", slot=7)])
+    damage = histories_cut({file(1): slots(7, 0, 7)}, [event("writer", name="recorded", slot=7)])
     assert list(damage) == ["operations: writer boot 1 reported None slots at its end, its files hold 7"]
 
 
 @pytest.mark.parametrize(("reported", "cut"), [({}, False), ({"ended": 11}, False), ({"ended": 12}, True)])
 def test_a_client_stored_no_fewer_outcomes_than_it_reported(reported: Row, cut: bool) -> None:
     """A client may end with adds in flight; only its own number shows which outcomes there were."""
-    found = {file(1): Slots(8, 0, 6), file(1, 2): Slots(5, 0, 5)}
+    found = {file(1): slots(8, 0, 6), file(1, 2): slots(5, 0, 5)}
     damage = list(histories_cut(found, [event("writer", name="recorded", slots=13, **reported)]))
     assert damage == ["operations: writer boot 1 reported 12 outcomes at its end, its files hold 11"] * cut
 
 
 def test_each_boot_of_a_bookie_and_of_autorecovery_has_a_log() -> None:
     names = ("b1", "ar1", "zk1", "writer")
-    rows = [event(name, name="started", boot=boot) for name in names for boot in (1, 2)]
-    damage = logs_missing([*rows, event("b2")], {"b1": 1, "b2": 2}, {("b1", 2), ("ar1", 1)})
+    rows = [
+        event(server, name=name, boot=boot)
+        for server in names
+        for boot in (1, 2)
+        for name in ("started", "exit")
+    ]
+    damage = boots_incomplete([*rows, event("b2")], ["b1", "b2"], {("b1", 2), ("ar1", 1)})
     assert list(damage) == [
+        "servers: the start of b2 boot 1 is not recorded",
         "servers: the log of b1 boot 1 is missing",
         "servers: the log of ar1 boot 2 is missing",
     ]

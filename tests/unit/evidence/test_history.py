@@ -35,7 +35,7 @@ def decoded(data: bytes | bytearray) -> Segment:
 
 
 def rows(segment: Segment) -> list[dict[str, Any]]:
-    return [*segment.operations.to_pylist(), *segment.census.to_pylist(), *segment.watched.to_pylist()]
+    return [row for name in ("operations", "census", "watched") for row in segment.table(name).to_pylist()]
 
 
 def at_slot(index: int, half: int = 0, byte: int = 0) -> int:
@@ -51,9 +51,9 @@ def test_the_layout_is_that_of_the_format() -> None:
 
 def test_an_acknowledged_add_is_one_row() -> None:
     segment = decoded(history(add(0), add(1)))
-    assert segment.operations.schema == OPERATIONS
+    assert segment.table("operations").schema == OPERATIONS
     assert (segment.slots, segment.client, segment.first_seq) == (2, CLIENT, FIRST_SEQ)
-    assert segment.operations.to_pylist()[1] == {
+    assert segment.table("operations").to_pylist()[1] == {
         "ledger": 5,
         "entry": 1,
         "client": CLIENT,
@@ -122,11 +122,11 @@ def test_a_create_is_known_by_the_ledger_it_made() -> None:
 )
 def test_a_bookies_answer_tells_what_it_holds(error: int, proof: Proof, holding: Holding) -> None:
     segment = decoded(history(add(0), census(3, 2, error=error, proof=proof)))
-    assert segment.census.schema == CENSUS
-    (row,) = segment.census.to_pylist()
+    assert segment.table("census").schema == CENSUS
+    (row,) = segment.table("census").to_pylist()
     assert (row["holding"], row["error"], row["bookie"], row["entry"]) == (holding, error, 2, 3)
     assert (row["asked_ns"], row["answered_ns"], row["digest"]) == (1010, 1015, -(2**63))
-    assert segment.operations.num_rows == 1
+    assert segment.table("operations").num_rows == 1
 
 
 def test_a_negative_that_no_bookie_gave_is_no_absence() -> None:
@@ -137,9 +137,9 @@ def test_a_negative_that_no_bookie_gave_is_no_absence() -> None:
 
 def test_versions_that_were_watched_are_apart() -> None:
     segment = decoded(history(watched(3, state=1), add(0)))
-    (row,) = segment.watched.to_pylist()
+    (row,) = segment.table("watched").to_pylist()
     assert (row["ledger"], row["last"], row["lac"]) == (5, 3, 1)
-    assert segment.operations.num_rows == 1
+    assert segment.table("operations").num_rows == 1
 
 
 def test_a_file_that_was_only_prepared_holds_nothing() -> None:
@@ -223,7 +223,7 @@ def test_rows_are_found_again_by_their_places(tmp_path: Path, table: str) -> Non
         file.write_bytes(data)
     segments = [decode_segment(file, run_id=RUN_ID) for file in files]
     keys = [segment.keys(table, place * SLOTS) for place, segment in enumerate(segments)]
-    whole = pa.concat_tables([getattr(segment, table) for segment in segments])
+    whole = pa.concat_tables([segment.table(table) for segment in segments])
     ledger, entry, places = np.concatenate(keys, axis=1)
     assert rows_at(table, CLIENT, files, places).equals(whole)
     assert rows_at(table, CLIENT, files, places[-1:]).equals(whole.slice(len(whole) - 1))
@@ -284,5 +284,5 @@ def test_a_full_file_is_decoded_at_once(tmp_path: Path) -> None:
     began = time.process_time()
     segment = decode_segment(path, run_id=RUN_ID)
     assert segment.slots == SLOTS
-    assert segment.operations.num_rows == 1  # all others claim the first one's number
+    assert segment.table("operations").num_rows == 1  # all others claim the first one's number
     assert time.process_time() - began < 0.5
