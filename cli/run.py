@@ -29,7 +29,7 @@ from harness.request import RunRequest
     "--mode",
     "modes",
     multiple=True,
-    help="Run only this mode (repeatable); default: every mode of the plan.",
+    help="Run only this mode (repeatable); default: every mode of the plan, or that of --bookie-conf.",
     shell_complete=of_modes,
 )
 @click.option("--seed", type=int, help="Seed of the run's random choices.")

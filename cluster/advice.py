@@ -19,9 +19,8 @@ from pathlib import Path
 from cluster.releases import artifacts
 from cluster.releases.versions import parse
 from protocol.errors import PrerequisiteError
-from protocol.modes import DB_STORAGE
+from protocol.modes import DB_STORAGE, INTEGRITY, flag
 
-INTEGRITY = "dataIntegrityChecking"
 STAMPING = "dataIntegrityStampMissingCookies"
 FIRST_IN = {INTEGRITY: "4.15.0", STAMPING: "4.15.0", "bookieAddressResolverEnabled": "4.15.1"}
 GETTERS = {"dataIntegrityCheckingEnabled": INTEGRITY, "dataIntegrityStampMissingCookiesEnabled": STAMPING}
@@ -73,7 +72,7 @@ def configuration_warnings(conf: Mapping[str, str], version: str) -> list[str]:
     defects = [
         f"{key}=true: {effect} (docs/findings/{page}.md)"
         for key, (first, effect, page) in _DEFECTS.items()
-        if _flag(conf, key, default=False) and release >= parse(first)
+        if flag(conf, key, default=False) and release >= parse(first)
     ]
     combinations = _combinations(conf, version, integrity_exists=release >= parse(FIRST_IN[INTEGRITY]))
     return [*ignored, *combinations, *defects]
@@ -106,9 +105,9 @@ def _ignored(key: str, version: str, known: frozenset[str]) -> str:
 
 
 def _combinations(conf: Mapping[str, str], version: str, *, integrity_exists: bool) -> list[str]:
-    journaled = _flag(conf, "journalWriteData", default=True)
-    synced = _flag(conf, "journalSyncData", default=True)
-    asked = _flag(conf, INTEGRITY, default=False)
+    journaled = flag(conf, "journalWriteData", default=True)
+    synced = flag(conf, "journalSyncData", default=True)
+    asked = flag(conf, INTEGRITY, default=False)
     checked = asked and integrity_exists
     storage = conf.get("ledgerStorageClass", _DEFAULT_STORAGE).strip()
     short = storage.rpartition(".")[2]
@@ -147,17 +146,9 @@ def _combinations(conf: Mapping[str, str], version: str, *, integrity_exists: bo
             "journalSyncData=false: a power failure loses the journal's last records, fences among them "
             "(up to journalPageCacheFlushIntervalMSec, 1000 ms unless set)"
         )
-    if _flag(conf, STAMPING, default=False) and not checked:
+    if flag(conf, STAMPING, default=False) and not checked:
         warnings.append(f"{STAMPING}=true has no effect without {INTEGRITY}=true on 4.15.0 or newer")
     return warnings
-
-
-def _flag(conf: Mapping[str, str], key: str, *, default: bool) -> bool:
-    """A boolean as BookKeeper's configuration library reads it; another word counts as the default."""
-    word = conf.get(key, "").strip().lower()
-    if word in {"true", "yes", "on", "t", "y", "1"}:
-        return True
-    return False if word in {"false", "no", "off", "f", "n", "0"} else default
 
 
 def strings(data: bytes) -> set[str]:

@@ -21,6 +21,7 @@ from cluster.releases.versions import DEFAULT_VERSION
 from cluster.servers import disks
 from evidence.folder import DEFAULT_BACKEND
 from harness.experiments.experiment import digest_of
+from harness.own_settings import mode_asked, mode_lines
 from harness.request import RunRequest, properties_of
 from harness.vocabulary import words
 from plans.cluster import ClusterSpec
@@ -94,10 +95,9 @@ def prepare_plan(request: RunRequest, plan: Plan) -> Prepared:
     place = backend(request.backend)
     seed = request.seed if request.seed is not None else secrets.randbelow(_SEED_LIMIT)
     version = request.version or plan.cluster.version or DEFAULT_VERSION
-    modes = tuple(dict.fromkeys(request.modes)) or plan.modes
+    properties_of(request.client_conf)
+    modes = tuple(dict.fromkeys(request.modes)) or mode_asked(request, plan) or plan.modes
     ready = Prepared(request, plan, seed, modes, version)
-    for path in (request.bookie_conf, request.client_conf):
-        properties_of(path)
     for check in checks(request.results):  # what ``fencepost doctor`` calls a failure is refused here
         if check.state == "fail" and (check.name != "lease" or request.backend == DEFAULT_BACKEND):
             raise PrerequisiteError(f"{check.name}: {check.seen}", remedy=check.remedy)
@@ -162,6 +162,7 @@ def introduction(prepared: Prepared, path: Path) -> Iterator[tuple[str, str]]:
         f"seed {prepared.seed}{rounds}",
         "dim",
     )
+    yield from ((f"  {line}", "yellow") for line in mode_lines(prepared.request, plan))
     yield f"  folder {path}", "dim"
 
 

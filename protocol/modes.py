@@ -13,7 +13,9 @@ from protocol.faults import Loses
 
 JOURNALING = ("journalWriteData", "journalSyncData")
 """The settings that decide what may take an entry that a bookie has acknowledged."""
+INTEGRITY = "dataIntegrityChecking"
 _FALSE = ("false", "f", "no", "n", "off", "0")
+_TRUE = ("true", "t", "yes", "y", "on", "1")
 """How a setting may say it, in any case (``BooleanUtils#toBooleanObject`` of Apache Commons Lang)."""
 DB_STORAGE = "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage"
 
@@ -28,9 +30,23 @@ class Mode:
 
 
 def _mode(name: str, about: str, *, written: bool = True, synced: bool = True, checked: bool = False) -> Mode:
-    flags = {"journalWriteData": written, "journalSyncData": synced, "dataIntegrityChecking": checked}
+    flags = {"journalWriteData": written, "journalSyncData": synced, INTEGRITY: checked}
     settings = {key: str(value).lower() for key, value in flags.items()}
     return Mode(name, about, {"ledgerStorageClass": DB_STORAGE, **settings})
+
+
+def flag(conf: Mapping[str, str], key: str, *, default: bool) -> bool:
+    """A boolean as BookKeeper's configuration library reads it; another word counts as the default."""
+    word = conf.get(key, "").strip().lower()
+    return word not in _FALSE if default else word in _TRUE
+
+
+def mode_of(conf: Mapping[str, str]) -> str:
+    """The mode that bookies with these settings run in; BookKeeper's defaults where they are silent."""
+    written, synced = (flag(conf, key, default=True) for key in JOURNALING)
+    if written:
+        return "journal" if synced else "nosync"
+    return "protected" if flag(conf, INTEGRITY, default=False) else "unprotected"
 
 
 def least_loss(conf: Mapping[str, str]) -> Loses:
@@ -39,7 +55,7 @@ def least_loss(conf: Mapping[str, str]) -> Loses:
     Memory where adds are not journaled, unsynced data where the journal is not synced, else stored
     data. Source: BP-46 ("The journal"); BookKeeper's defaults are true.
     """
-    written, synced = (conf.get(key, "true").strip().lower() not in _FALSE for key in JOURNALING)
+    written, synced = (flag(conf, key, default=True) for key in JOURNALING)
     if not written:
         return Loses.MEMORY
     return Loses.STORED if synced else Loses.UNSYNCED

@@ -1,0 +1,54 @@
+"""What the user's own file of bookies' settings means for a run: its mode, and where it contradicts one.
+
+Reads the file; starts nothing. Where the file is silent, BookKeeper's default holds, not a mode's setting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from harness.request import RunRequest, properties_of
+from plans.models import Plan
+from protocol.modes import INTEGRITY, JOURNALING, MODES, flag, mode_of
+
+_DEFAULTS = {**dict.fromkeys(JOURNALING, True), INTEGRITY: False}
+
+
+def mode_asked(request: RunRequest, plan: Plan) -> tuple[str, ...]:
+    """The mode that the user's file has, its settings over the plan's; none without a file."""
+    if request.bookie_conf is None:
+        return ()
+    return (mode_of({**plan.cluster.bookie_conf, **properties_of(request.bookie_conf)}),)
+
+
+def mode_lines(request: RunRequest, plan: Plan) -> Iterator[str]:
+    """Why the run has its mode, or where a mode that the user named differs from the user's file."""
+    if request.bookie_conf is None:
+        return
+    conf = {**plan.cluster.bookie_conf, **properties_of(request.bookie_conf)}
+    name = request.bookie_conf.name
+    if not request.modes:
+        mode = mode_of(conf)
+        deciding = JOURNALING if mode in ("journal", "nosync") else (JOURNALING[0], INTEGRITY)
+        yield f"mode {mode}, because of {name}: " + ", ".join(_said(conf, key) for key in deciding)
+    for mode in request.modes:
+        yield from _differences(mode, conf, name)
+
+
+def _differences(mode: str, conf: Mapping[str, str], name: str) -> Iterator[str]:
+    for key, default in _DEFAULTS.items():
+        sets = flag(MODES[mode].bookie, key, default=default)
+        if flag(conf, key, default=default) == sets:
+            continue
+        wins = (
+            f"{name} wins, but the run is compared with what {mode} expects"
+            if key in conf
+            else "the mode wins"
+        )
+        yield f"mode {mode} contradicts {name} ({key}={str(sets).lower()}; {_said(conf, key)}): {wins}"
+
+
+def _said(conf: Mapping[str, str], key: str) -> str:
+    if key in conf:
+        return f"{key}={conf[key]}"
+    return f"{key} is not set, BookKeeper's default is {str(_DEFAULTS[key]).lower()}"

@@ -1,0 +1,73 @@
+"""A user's file of settings decides the mode, and where it is silent BookKeeper's default does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from harness import preparing
+from harness.preparing import Prepared, introduction, prepare
+from harness.request import RunRequest
+
+SCENARIO = "bp46/truncation"
+
+
+@pytest.fixture(autouse=True)
+def _machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preparing, "checks", lambda _: [])
+    monkeypatch.setattr(preparing, "backend", lambda _: SimpleNamespace(prepare=lambda *_: None))
+    monkeypatch.setattr("cluster.releases.artifacts.class_path", lambda _: None)
+
+
+def prepared(folder: Path, text: str, *modes: str) -> Prepared:
+    conf = folder / "bk_server.conf"
+    conf.write_text(text)
+    return prepare(RunRequest(SCENARIO, modes=modes, bookie_conf=conf))
+
+
+def shown(ready: Prepared) -> str:
+    return "\n".join(text for text, _ in introduction(ready, Path("folder")))
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "why"),
+    [
+        ("", "journal", "journalWriteData is not set, BookKeeper's default is true"),
+        ("journalWriteData=true", "journal", "journalWriteData=true"),
+        ("journalSyncData=no", "nosync", "journalSyncData=no"),
+        ("journalWriteData=FALSE", "unprotected", "dataIntegrityChecking is not set"),
+        ("journalWriteData=off\ndataIntegrityChecking=on", "protected", "dataIntegrityChecking=on"),
+    ],
+)
+def test_a_file_runs_in_the_mode_that_it_has(tmp_path: Path, text: str, mode: str, why: str) -> None:
+    ready = prepared(tmp_path, text)
+    assert ready.modes == (mode,)
+    assert f"mode {mode}, because of bk_server.conf: " in shown(ready)
+    assert why in shown(ready)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "journalWriteData=true",
+            "(journalWriteData=false; journalWriteData=true): bk_server.conf wins, but the run is compared",
+        ),
+        ("", "(journalWriteData=false; journalWriteData is not set, BookKeeper's default is true): the mode"),
+    ],
+)
+def test_a_mode_that_contradicts_the_file_runs_and_says_so(tmp_path: Path, text: str, said: str) -> None:
+    ready = prepared(tmp_path, text, "unprotected")
+    assert ready.modes == ("unprotected",)
+    assert f"mode unprotected contradicts bk_server.conf {said}" in shown(ready)
+
+
+def test_a_mode_that_agrees_needs_no_word(tmp_path: Path) -> None:
+    ready = prepared(tmp_path, "journalWriteData=false", "unprotected")
+    assert "bk_server.conf" not in shown(ready)
+
+
+def test_without_a_file_every_mode_of_the_plan_runs() -> None:
+    assert prepare(RunRequest(SCENARIO)).modes == ("unprotected", "protected", "journal")
