@@ -101,6 +101,7 @@ class RunTree(TypedDict):
     repeat: NotRequired[Sequence[str]]
     backend: NotRequired[str]
     user_conf: NotRequired[Conf]
+    user_files: NotRequired[Settings]
     load: NotRequired[Load]
 
 

@@ -38,6 +38,12 @@ class RunRequest:
     repeat: tuple[str, ...] = ()
     """The command that repeats the run where it is not ``fencepost run``."""
 
+    @property
+    def files(self) -> dict[str, Path]:
+        """The user's own files of settings, by whose they are: ``bookie``, ``client``."""
+        named = {"bookie": self.bookie_conf, "client": self.client_conf}
+        return {whose: path for whose, path in named.items() if path is not None}
+
 
 def default_results() -> Path:
     """``FENCEPOST_RESULTS``, else ``./results``."""

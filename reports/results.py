@@ -48,6 +48,8 @@ def repeat_command(runs: Sequence[RunTree]) -> str:
     words += ["--bookkeeper", facts["bookkeeper"]]
     if (backend := facts.get("backend", DEFAULT_BACKEND)) != DEFAULT_BACKEND:
         words += ["--backend", backend]
+    for whose, path in facts.get("user_files", {}).items():
+        words += [f"--{whose}-conf", path]
     if [one["mode"] for one in runs] != list(facts["plan"]["modes"]):
         words += [word for one in runs for word in ("--mode", one["mode"])]
     ordered, rounds = facts.get("rounds"), facts["plan"].get("rounds", 1)

@@ -6,7 +6,7 @@ Data only: nothing is started or written here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cluster.configuration import (
     AUTORECOVERY_BASE,
@@ -149,6 +149,16 @@ class RunSpec:
         if self.autorecovery:
             conf["autorecovery"] = self._autorecovery(network)
         return conf
+
+    def user_changes(self) -> dict[str, dict[str, str]]:
+        """By ``bookie`` and ``client``: the settings that differ because of the user's own files."""
+        ours = replace(self, user_bookie_conf={}, user_client_conf={}).describe()
+        theirs = self.describe()
+        both = {"bookie": (ours["bookie"], theirs["bookie"]), "client": (ours["client"], theirs["client"])}
+        return {
+            whose: {key: value for key, value in sorted(after.items()) if before.get(key) != value}
+            for whose, (before, after) in both.items()
+        }
 
     def _autorecovery(self, network: str) -> Mapping[str, str]:
         first = autorecovery_names(1)[0]

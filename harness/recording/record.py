@@ -29,7 +29,7 @@ from harness.recording.finals import heal_everything, observe
 from harness.recording.pausing import pause
 from harness.recording.perform import run_rounds
 from harness.recording.stage import Ledgers, Stage, by_itself, format_death
-from harness.request import properties_of
+from harness.request import RunRequest, properties_of
 from harness.steps.admin import Admin
 from harness.steps.loads import abandon_all
 from nemesis.active import Active
@@ -59,7 +59,7 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator:
     with ExitStack() as scopes:
         steps = scopes.enter_context(Recorder(folder.steps))
         faults = scopes.enter_context(Recorder(folder.faults))
-        _tell_overridden(spec, narrator)
+        _tell_own_settings(spec, prepared.request, narrator)
         repair = f"{spec.autorecovery} for autorecovery, " if spec.autorecovery else ""
         bookies, clients = counted(spec.bookies, "bookie"), counted(len(spec.clients), "client")
         servers = f"ZooKeeper, {bookies}, {repair}{clients}, the observer"
@@ -152,8 +152,12 @@ def _placing(cluster: ClusterSpec, folder: RunFolder) -> dict[str, str]:
     return rack_settings(str(script), cluster.min_racks)
 
 
-def _tell_overridden(spec: RunSpec, narrator: Narrator) -> None:
-    """Report which keys of the user's own files this run overrides."""
+def _tell_own_settings(spec: RunSpec, request: RunRequest, narrator: Narrator) -> None:
+    """Report what the user's own files change, and which of their keys this run overrides."""
+    changes = spec.user_changes()
+    for whose, file in request.files.items():
+        settings = " ".join(f"{key}={value}" for key, value in changes[whose].items())
+        narrator.event(f"your {file.name} changes: {settings or 'nothing'}")
     for whose, keys in spec.describe()["overridden"].items():
         for key, values in sorted(keys.items()):
             narrator.event(
@@ -170,6 +174,7 @@ def _facts(prepared: Prepared, plan: ResolvedPlan, spec: RunSpec) -> dict[str, o
         "source": prepared.request.scenario,
         "rounds": prepared.request.rounds,
         **({"repeat": list(prepared.request.repeat)} if prepared.request.repeat else {}),
+        "user_files": {name: str(path) for name, path in prepared.request.files.items()},
         "bookkeeper": spec.version,
         "versions": {name: spec.version_of(name) for name in spec.sources},
         "clients": spec.client_numbers,

@@ -37,6 +37,12 @@ def test_what_the_user_asked_for_and_did_not_get_is_described() -> None:
     assert described["client"]["firstSpeculativeReadTimeout"] == "200"
 
 
+def test_what_the_users_files_change_is_told_from_what_they_repeat() -> None:
+    own = {"journalWriteData": "true", "dataIntegrityChecking": "true", "bookiePort": "1"}
+    changes = spec(user_bookie_conf=own, user_client_conf={"numIOThreads": "5"}).user_changes()
+    assert changes == {"bookie": {"journalWriteData": "true"}, "client": {"numIOThreads": "5"}}
+
+
 def test_the_observer_is_not_hampered_by_the_settings_of_clients() -> None:
     given = spec(client_conf={"readEntryTimeoutSec": "1"}, user_client_conf={"useV2WireProtocol": "true"})
     writer = given.client_layers("writer").merged({}).properties

@@ -29,6 +29,13 @@ def test_another_backend_than_plain_processes_is_named() -> None:
     assert repeat_command(runs).endswith("--bookkeeper 4.18.0 --backend docker")
 
 
+def test_the_users_own_files_are_named() -> None:
+    runs = [
+        recorded("unprotected", modes=("unprotected",)) | {"user_files": {"bookie": "bk.conf", "client": "c"}}
+    ]
+    assert repeat_command(runs).endswith("--bookkeeper 4.18.0 --bookie-conf bk.conf --client-conf c")
+
+
 def test_one_mode_and_the_plan_s_parameters_are_named() -> None:
     command = repeat_command([recorded("unprotected", for_s=20, v2=True)])
     assert command.endswith("--mode unprotected --set for_s=20 --set v2=true")
