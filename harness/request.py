@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -50,8 +51,16 @@ def default_results() -> Path:
     return Path(os.environ.get("FENCEPOST_RESULTS") or "results")
 
 
+_SECRET = re.compile("password|secret|token", re.IGNORECASE)
+MASKED = "(masked)"
+
+
 def properties_of(path: Path | None) -> dict[str, str]:
-    """The settings in a user's properties file, none for no file; ``UsageError`` when it is malformed."""
+    """The settings in a user's properties file, none for no file; ``UsageError`` when it is malformed.
+
+    The values of secrets are masked here, so that none is recorded: runs have no TLS, authentication or HTTP
+    server that would need one.
+    """
     if path is None:
         return {}
     from cluster.configuration import parse_properties
@@ -63,4 +72,5 @@ def properties_of(path: Path | None) -> dict[str, str]:
             f"{path} cannot be read as UTF-8 text: {error}",
             remedy="name a file of settings such as bk_server.conf",
         ) from error
-    return parse_properties(text, source=str(path))
+    settings = parse_properties(text, source=str(path))
+    return {key: MASKED if value and _SECRET.search(key) else value for key, value in settings.items()}

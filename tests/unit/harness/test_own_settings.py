@@ -9,7 +9,7 @@ import pytest
 
 from harness import preparing
 from harness.preparing import Prepared, introduction, prepare
-from harness.request import RunRequest
+from harness.request import RunRequest, properties_of
 
 SCENARIO = "bp46/truncation"
 
@@ -71,3 +71,13 @@ def test_a_mode_that_agrees_needs_no_word(tmp_path: Path) -> None:
 
 def test_without_a_file_every_mode_of_the_plan_runs() -> None:
     assert prepare(RunRequest(SCENARIO)).modes == ("unprotected", "protected", "journal")
+
+
+def test_no_secret_of_a_file_is_kept(tmp_path: Path) -> None:
+    conf = tmp_path / "bk_server.conf"
+    conf.write_text(
+        "httpServerKeyStorePassword=hunter2secret\nmySecretKey=hunter2\nauthTOKEN: hunter2\na=b\nxPassword="
+    )
+    settings = properties_of(conf)
+    assert "hunter2" not in "".join(settings.values())
+    assert (settings["a"], settings["xPassword"]) == ("b", "")
