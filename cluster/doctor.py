@@ -19,14 +19,13 @@ from typing import Literal
 
 import psutil
 
-from cluster.docker.images import compose_command, images_of
-from cluster.docker.sweep import EngineSocket, socket_path
+from cluster.docker.images import compose_command, images_of, ping, socket_path
 from cluster.releases import artifacts
 from cluster.releases.versions import DEFAULT_VERSION
 from cluster.servers import disks
 from protocol import java
 from protocol.addresses import BOOKIE_PORT, FIRST_OCTET, LAST_OCTET, PROXY_PORT, ZOOKEEPER_PORT, AddressPlan
-from protocol.errors import FencepostError
+from protocol.errors import FencepostError, IncapableError, ServerError
 
 State = Literal["ok", "warn", "fail"]
 RUN_BYTES = 1536 << 20
@@ -36,7 +35,6 @@ LEAST_DISK_BYTES = 512 << 20
 """What one mode of a short run takes while it runs: write-ahead files, histories, tables."""
 STOCK_DISK_LIMIT = 0.95  # BookKeeper's own diskUsageThreshold; above it a bookie turns read-only
 RUN_DISK_LIMIT = 0.99  # the threshold with which Fencepost's bookies start
-_PING_TIMEOUT_S = 1.0
 _PYTHON = (3, 11)
 _ONLY_DOCKER = "Only --backend docker needs it"
 
@@ -220,7 +218,7 @@ def _docker() -> Check:
     remedy = f"{_ONLY_DOCKER}: start Docker, or set DOCKER_HOST to a socket of this machine."
     try:
         path = socket_path()
-        EngineSocket(path, timeout_s=_PING_TIMEOUT_S).ask("GET", "/_ping")
+        ping(path)
     except FileNotFoundError:
         return Check("docker", "warn", f"no engine is running: {path} does not exist", remedy)
     except OSError as error:
@@ -232,14 +230,15 @@ def _containers() -> Check:
     """What runs in containers need besides an engine; each sees for itself whether clocks are shared."""
     version = DEFAULT_VERSION
     try:
-        engine = EngineSocket(socket_path(), timeout_s=_PING_TIMEOUT_S)
-        there = {tag for image in engine.ask("GET", "/images/json") for tag in image.get("RepoTags") or ()}
+        ping(socket_path())
+        from cluster.docker.engine import Engine  # it loads the SDK, which takes long
+
+        missing = Engine().missing(images_of([version]))
         words = " ".join(compose_command())
-    except OSError:
+    except (OSError, IncapableError, ServerError):
         return Check("containers", "warn", "no engine answers", f"{_ONLY_DOCKER}: see `docker` above.")
     except FencepostError as error:
         return Check("containers", "warn", str(error), f"{_ONLY_DOCKER}: {error.remedy}.")
-    missing = [image for image in images_of([version]) if image not in there]
     if missing:
         seen = f"the engine lacks {', '.join(missing)}"
         return Check("containers", "warn", seen, f"{_ONLY_DOCKER}: scripts/images builds them.")

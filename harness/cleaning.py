@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
+from cluster.docker.images import ping, socket_path
 from cluster.docker.labels import RUN_LABEL, abandoned
-from cluster.docker.sweep import EngineSocket, socket_path, sweep
 from evidence.folder import RunFolder, every_run, modes_of
 from protocol.addresses import ZOOKEEPER
 from protocol.errors import ServerError
@@ -75,14 +75,20 @@ def leftovers(results: Path, *, tables: bool, runs: bool) -> Iterator[tuple[Path
 def abandoned_containers() -> dict[str, list[str]]:
     """Containers and networks by run, of runs whose harness is gone; none without an engine."""
     try:
-        return abandoned(EngineSocket(socket_path()))
+        ping(socket_path())
     except OSError:
         return {}
+    from cluster.docker.engine import Engine  # it loads the SDK, which takes long
+
+    engine = Engine()
+    return abandoned([*engine.containers(RUN_LABEL), *engine.networks(RUN_LABEL)])
 
 
 def remove_containers(run: str) -> None:
     """Remove a run's containers and networks from the engine."""
-    sweep(EngineSocket(socket_path()), f"{RUN_LABEL}={run}")
+    from cluster.docker.engine import Engine
+
+    Engine().sweep(f"{RUN_LABEL}={run}")
 
 
 def unmount_below(folder: Path) -> None:

@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
 
-from cluster.docker import sweep
 from cluster.docker.composing import Composition
 from cluster.docker.containers import Containers, Prelude
 from cluster.docker.engine import Engine
@@ -29,6 +28,7 @@ from cluster.processes.keeping import Keeper
 from cluster.processes.scopes import Scopes
 from cluster.processes.settings import RunSpec
 from cluster.processes.site import Site
+from cluster.releases.artifacts import CHECKOUT
 from cluster.servers.cluster import Cluster
 from cluster.servers.disks import mount_points
 from cluster.servers.opening import Opening
@@ -37,6 +37,7 @@ from protocol.errors import UsageError
 
 network = "10"
 prepare = require
+_SWEEP = ("env", f"PYTHONPATH={CHECKOUT}", sys.executable, "-P", "-m", "cluster.docker.sweep")
 
 
 @contextmanager
@@ -55,7 +56,7 @@ def open_cluster(spec: RunSpec) -> Iterator[Cluster]:
         composition = Composition(spec, addresses, labels, f"{os.geteuid()}:{os.getegid()}")
         _make_folders(composition)
         project = Project(engine, composition, spec.folder.servers)
-        undo = keeper.undo(_sweeping(f"{RUN_LABEL}={name}"))
+        undo = keeper.undo([*_SWEEP, f"{RUN_LABEL}={name}"])
         scopes.on_end("the containers", lambda: _down(project, keeper, undo))
         project.up()
         preludes = {PROXY: _proxy_prelude(composition), **_disk_preludes(spec)}
@@ -72,10 +73,6 @@ def _make_folders(composition: Composition) -> None:
     names = [PROXY, *composition.numbers()]
     for folder in (spec.folder.operations, spec.folder.frames, *(spec.folder.server(name) for name in names)):
         folder.mkdir(parents=True, exist_ok=True)
-
-
-def _sweeping(label: str) -> list[str]:
-    return [sys.executable, "-I", "-S", str(Path(sweep.__file__)), sweep.socket_path(), label]
 
 
 def _down(project: Project, keeper: Keeper, undo: int) -> None:

@@ -129,7 +129,7 @@ class Containers:
     def connected(self, name: str) -> bool:
         """Whether it is on its network."""
         container, network = self._project.place(name)
-        return network in self._engine.networks(container)
+        return network in self._engine.networks_of(container)
 
     def lacks_for_dropping(self) -> str | None:
         """Why no packets can be dropped on this machine, None when they can."""

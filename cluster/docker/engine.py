@@ -1,21 +1,27 @@
-"""A Docker engine through its SDK, with its errors translated: containers started, signalled, watched.
+"""A Docker engine through its SDK, its errors translated: containers started, signalled, watched, removed.
 
 The SDK is imported in this folder only. Knows containers by id, not what runs in them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import docker
 import requests
-from docker.errors import DockerException
+from docker.errors import APIError, DockerException
 from docker.types import CancellableStream
 
+from cluster.docker.images import socket_path
 from protocol.errors import IncapableError, ServerError
 
+Item = dict[str, Any]
+"""A container or a network as the engine describes it."""
+LOCAL_ENGINE = "use an engine that runs on this machine itself, or the local backend"
 _TIMEOUT_S = 60
 _CONNECTIONS = 64
 
@@ -25,9 +31,13 @@ class Engine:
 
     def __init__(self) -> None:
         try:
+            socket_path()
+        except OSError as error:
+            seen = f"the engine is not on this machine: {error}"
+            raise IncapableError(seen, remedy=LOCAL_ENGINE) from error
+        try:
             self._client = docker.from_env(timeout=_TIMEOUT_S, max_pool_size=_CONNECTIONS)
             self._api = self._client.api
-            self._api.ping()
         except (DockerException, requests.RequestException) as error:
             raise IncapableError(
                 f"no Docker engine answers: {error}", remedy="start Docker, or set DOCKER_HOST"
@@ -58,11 +68,24 @@ class Engine:
             )
         return output.decode(errors="replace")
 
-    def containers(self, label: str, key: str) -> dict[str, str]:
-        """The ids of all containers with ``label`` (``key=value``), by their value of the label ``key``."""
+    def containers(self, label: str) -> list[Item]:
+        """Every container with a label (``key`` or ``key=value``), running or not."""
         with _translated("list containers"):
-            found = self._api.containers(all=True, filters={"label": [label]})
-        return {one["Labels"][key]: one["Id"] for one in found}
+            found: list[Item] = self._api.containers(all=True, filters={"label": [label]})
+        return found
+
+    def networks(self, label: str) -> list[Item]:
+        """Every network with a label."""
+        with _translated("list networks"):
+            found: list[Item] = self._api.networks(filters={"label": [label]})
+        return found
+
+    def sweep(self, label: str) -> None:
+        """Remove every container and then every network with a label; what is gone already is no error."""
+        with ThreadPoolExecutor(8) as pool:
+            remove_container = partial(_remove, self._api.remove_container, force=True, v=True)
+            list(pool.map(remove_container, self.containers(label)))
+            list(pool.map(partial(_remove, self._api.remove_network), self.networks(label)))
 
     def start(self, container: str) -> int:
         """Start it; the process id of its program on this machine, 0 when it has ended already."""
@@ -90,7 +113,7 @@ class Engine:
         with _translated("connect a container"):
             self._api.connect_container_to_network(container, network, ipv4_address=address)
 
-    def networks(self, container: str) -> frozenset[str]:
+    def networks_of(self, container: str) -> frozenset[str]:
         """The names of the networks that a container is on."""
         return frozenset(self._inspected(container)["NetworkSettings"]["Networks"])
 
@@ -107,6 +130,15 @@ class Engine:
     def _inspected(self, container: str) -> Any:
         with _translated("inspect a container"):
             return self._api.inspect_container(container)
+
+
+def _remove(remove: Callable[..., None], one: Item, **options: bool) -> None:
+    with _translated("remove what a run left"):
+        try:
+            remove(one["Id"], **options)
+        except APIError as error:
+            if error.status_code != 404 and "is already in progress" not in str(error):
+                raise
 
 
 class Deaths:

@@ -1,4 +1,4 @@
-"""Container images: their names, the folders that they are built from, the programs in them; Docker Compose.
+"""Container images: their names, the folders that they are built from, the programs in them; the engine.
 
 A build context is a folder below ``.build/images``: the Dockerfile and files of ``images/``, and what
 set-up has fetched and built already (the checked jars of a release, the client's jar, the proxy). So
@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import socket
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,8 +34,10 @@ MACHINE = "fencepost"
 """The host name of every container: none of the run's own names, which are in the hosts files."""
 
 _COMPOSE_TIMEOUT_S = 30
+_PING_TIMEOUT_S = 1.0
 _JARS = "/opt/bookkeeper/lib/*"
 _CLIENT_JAR = "/opt/fencepost/fencepost-client.jar"
+_UNIX = "unix://"
 PROXY_TAG = "0.1.0"
 _LIB, _SUMS, _OWN = "lib", "sums", "fencepost"
 
@@ -168,6 +171,25 @@ def images_of(versions: list[str]) -> list[str]:
     """Every image that a run with these releases needs."""
     servers = [make(version).name for version in versions for make in (bookkeeper_image, client_image)]
     return [proxy_image().name, *servers]
+
+
+def socket_path() -> str:
+    """The path of the engine's socket; ``OSError`` when ``DOCKER_HOST`` names none on this machine."""
+    host = os.environ.get("DOCKER_HOST") or f"{_UNIX}/var/run/docker.sock"
+    if not host.startswith(_UNIX):
+        raise OSError(f"DOCKER_HOST={host} is no socket of this machine")
+    return host.removeprefix(_UNIX)
+
+
+def ping(path: str) -> None:
+    """Return when the engine at a socket answers; ``OSError`` when it does not in time, or not so."""
+    with socket.socket(socket.AF_UNIX) as engine:
+        engine.settimeout(_PING_TIMEOUT_S)
+        engine.connect(path)
+        engine.sendall(b"GET /_ping HTTP/1.0\r\n\r\n")
+        answer = engine.recv(4096).partition(b"\r\n")[0]
+    if b" 200 " not in answer:
+        raise OSError(answer.decode(errors="replace"))
 
 
 @cache

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-
-from cluster.docker.sweep import EngineSocket
+from typing import Any
 
 RUN_LABEL = "fencepost.run"
 KEEPER_LABEL = "fencepost.keeper"
@@ -36,10 +36,10 @@ def _stat(pid: int) -> list[str]:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
-def abandoned(engine: EngineSocket) -> dict[str, list[str]]:
-    """Names of containers and networks by run, for runs whose harness is gone and cannot remove them."""
+def abandoned(there: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Of these containers and networks the names, by run, of those whose harness is gone."""
     found: dict[str, list[str]] = {}
-    for one in [*engine.containers(RUN_LABEL), *engine.networks(RUN_LABEL)]:
+    for one in there:
         labels = one["Labels"]
         if not is_alive(labels.get(KEEPER_LABEL, "")):
             name = one["Name"] if "Name" in one else one["Names"][0].removeprefix("/")

@@ -14,10 +14,9 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from cluster.docker.engine import Engine
+from cluster.docker.engine import LOCAL_ENGINE, Engine
 from cluster.docker.images import bookkeeper_image, compose_command, images_of
 from cluster.docker.labels import KEEPER_LABEL, RUN_LABEL, identity
-from cluster.docker.sweep import socket_path
 from protocol.errors import IncapableError, PrerequisiteError
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -25,15 +24,10 @@ _TIME = Path("/proc/self/ns/time")
 _ROUTES = Path("/proc/net/route")
 _LEAST_PREFIX = 9
 """A route that covers more than half of 10/8 says nothing of any one block; more exact ones win over it."""
-_REMEDY = "use an engine that runs on this machine itself, or the local backend"
 
 
 def require(versions: Sequence[str], results: Path) -> None:
     """Raise ``PrerequisiteError`` for the first thing that is missing."""
-    try:
-        socket_path()
-    except OSError as error:
-        raise IncapableError(f"the engine is not on this machine: {error}", remedy=_REMEDY) from error
     compose_command()
     engine = Engine()
     try:
@@ -61,7 +55,7 @@ def _require_same_machine(engine: Engine, image: str, results: Path) -> None:
         mark.unlink()
     reason = difference(output.split(), [_BOOT_ID.read_text().strip(), time_namespace(), mark.name], results)
     if reason:
-        raise IncapableError(reason, remedy=_REMEDY)
+        raise IncapableError(reason, remedy=LOCAL_ENGINE)
 
 
 def time_namespace() -> str:

@@ -81,7 +81,8 @@ class Project:
             raise ServerError(f"the containers could not be made: {_words(error.stderr)}") from error
         except (OSError, subprocess.TimeoutExpired) as error:
             raise ServerError(f"the containers could not be made: {error}") from error
-        self._ids = self._engine.containers(f"{RUN_LABEL}={self._compose.project}", SERVICE_LABEL)
+        found = self._engine.containers(f"{RUN_LABEL}={self._compose.project}")
+        self._ids = {one["Labels"][SERVICE_LABEL]: one["Id"] for one in found}
 
     def _write(self) -> None:
         yaml = YAML(typ="safe", pure=True)

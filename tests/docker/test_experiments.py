@@ -17,8 +17,8 @@ import pytest
 
 from cluster.docker import packets
 from cluster.docker.backend import open_cluster
+from cluster.docker.engine import Engine, Item
 from cluster.docker.labels import KEEPER_LABEL, RUN_LABEL, SERVICE_LABEL, abandoned
-from cluster.docker.sweep import EngineSocket, socket_path, sweep
 from cluster.interface import Direction, ProcessState
 from cluster.processes.settings import RunSpec
 from cluster.servers.disks import unavailable_reason
@@ -32,20 +32,23 @@ COMMAND = "from cli.main import main; main()"
 pytestmark = pytest.mark.usefixtures("engine")
 
 
-def engine_now() -> EngineSocket:
-    return EngineSocket(socket_path())
+def labelled(label: str) -> list[Item]:
+    engine = Engine()
+    try:
+        return [*engine.containers(label), *engine.networks(label)]
+    finally:
+        engine.close()
 
 
 def containers_of(folder: Path) -> dict[str, dict[str, Any]]:
     """The containers that see a folder below this one, by service."""
-    found = engine_now().containers(RUN_LABEL)
-    return {one["Labels"][SERVICE_LABEL]: one for one in found if str(folder) in str(one["Mounts"])}
+    found = labelled(RUN_LABEL)
+    return {one["Labels"][SERVICE_LABEL]: one for one in found if str(folder) in str(one.get("Mounts"))}
 
 
 def left_of(run: str) -> list[str]:
     """Containers and networks that the engine still has of a run."""
-    label = f"{RUN_LABEL}={run}"
-    return [one["Id"] for one in (*engine_now().containers(label), *engine_now().networks(label))]
+    return [one["Id"] for one in labelled(f"{RUN_LABEL}={run}")]
 
 
 def eventually(condition: Callable[[], bool], what: str, timeout_s: float = 120) -> None:
@@ -214,7 +217,7 @@ def harness(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int, str]]:
         assert len(left_of(labels[RUN_LABEL])) == made
         yield process, keeper, labels[RUN_LABEL]
         process.kill()
-    sweep(engine_now(), f"{RUN_LABEL}={labels[RUN_LABEL]}")
+    Engine().sweep(f"{RUN_LABEL}={labels[RUN_LABEL]}")
 
 
 def test_nothing_outlives_a_killed_harness_and_another_run_is_not_met(
@@ -223,7 +226,7 @@ def test_nothing_outlives_a_killed_harness_and_another_run_is_not_met(
     process, _, run = harness
     spec = RunSpec(RunFolder.create(tmp_path, "other"), MODES["protected"], bookies=1, observed=False)
     with open_cluster(spec) as other:
-        assert run not in abandoned(engine_now())
+        assert run not in abandoned(labelled(RUN_LABEL))
         process.kill()
         eventually(lambda: left_of(run) == [], "the keeper to remove everything")
         assert other.answer("b1", 1, 1) is not None

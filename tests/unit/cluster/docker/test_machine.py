@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from docker.errors import APIError
 
+from cluster.docker.engine import Engine
+from cluster.docker.images import socket_path
 from cluster.docker.labels import abandoned, identity, is_alive
 from cluster.docker.machine import difference, taken_octets
-from cluster.docker.sweep import EngineSocket, socket_path, sweep
+from protocol.errors import IncapableError, ServerError
 
 HEADER = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n"
 
@@ -51,40 +55,64 @@ def test_containers_must_be_on_this_very_machine(theirs: list[str], why: str) ->
     assert bool(result) == bool(why)
 
 
-class FakeEngine(EngineSocket):
-    """What it was asked; two runs, of which this process owns one."""
+MINE = {"fencepost.run": "mine", "fencepost.keeper": identity(os.getpid())}
+GONE = {"fencepost.run": "gone", "fencepost.keeper": f"{os.getpid()}:1"}
+CONTAINERS = [
+    {"Id": "1" * 64, "Names": ["/mine-b1"], "Labels": MINE},
+    {"Id": "2" * 64, "Names": ["/gone-b1"], "Labels": GONE},
+    {"Id": "4" * 64, "Names": ["/gone-b2"], "Labels": GONE},
+]
+NETWORKS = [{"Id": "3" * 64, "Name": "gone_b1", "Labels": GONE}]
 
-    def __init__(self) -> None:
-        super().__init__("/nowhere")
+
+class FakeApi:
+    """What it was asked to remove, of two runs, of which this process owns one."""
+
+    def __init__(self, code: int = 409, why: str = "removal of container 2 is already in progress") -> None:
         self.removed: list[str] = []
-        mine = {"fencepost.run": "mine", "fencepost.keeper": identity(os.getpid())}
-        gone = {"fencepost.run": "gone", "fencepost.keeper": f"{os.getpid()}:1"}
-        self.found: dict[str, list[dict[str, Any]]] = {
-            "/containers/json": [
-                {"Id": "1" * 64, "Names": ["/mine-b1"], "Labels": mine},
-                {"Id": "2" * 64, "Names": ["/gone-b1"], "Labels": gone},
-            ],
-            "/networks": [{"Id": "3" * 64, "Name": "gone_b1", "Labels": gone}],
-        }
+        answer = SimpleNamespace(status_code=code, url="", reason="")
+        self.refusal = APIError(why, response=answer, explanation=why)
 
-    def ask(self, verb: str, path: str, **query: Any) -> Any:
-        if verb == "DELETE":
-            self.removed.append(path.split("/")[2][:1])
-            if self.removed[-1] == "2":
-                raise OSError("DELETE /containers/2: 409 removal of container 2 is already in progress")
-            return None
-        key, _, value = query["filters"]["label"][0].partition("=")
-        return [one for one in self.found[path] if value in ("", one["Labels"][key])]
+    def containers(self, *, all: bool, filters: Any) -> Any:  # noqa: A002  # as in the SDK
+        return self.labelled(CONTAINERS, filters)
+
+    def networks(self, *, filters: Any) -> Any:
+        return self.labelled(NETWORKS, filters)
+
+    def labelled(self, found: Any, filters: Any) -> Any:
+        key, _, value = filters["label"][0].partition("=")
+        return [one for one in found if value in ("", one["Labels"][key])]
+
+    def remove_container(self, container: str, *, force: bool, v: bool) -> None:
+        assert force and v
+        self.removed.append(container[:1])
+        if container[:1] == "2":
+            raise self.refusal
+
+    def remove_network(self, network: str) -> None:
+        self.removed.append(network[:1])
+
+
+def engine_on(api: FakeApi) -> Engine:
+    engine = Engine.__new__(Engine)
+    engine._api = api
+    return engine
 
 
 def test_what_has_no_living_keeper_is_abandoned() -> None:
-    assert abandoned(FakeEngine()) == {"gone": ["gone-b1", "gone_b1"]}
+    assert abandoned([*CONTAINERS, *NETWORKS]) == {"gone": ["gone-b1", "gone-b2", "gone_b1"]}
 
 
-def test_sweeping_takes_one_run_and_leaves_others() -> None:
-    engine = FakeEngine()
-    assert sweep(engine, "fencepost.run=gone") == ["gone-b1", "gone_b1"]
-    assert sorted(engine.removed) == ["2", "3"]
+@pytest.mark.parametrize("code", [404, 409])
+def test_sweeping_takes_one_run_and_leaves_others(code: int) -> None:
+    api = FakeApi(code)
+    engine_on(api).sweep("fencepost.run=gone")
+    assert sorted(api.removed) == ["2", "3", "4"]
+
+
+def test_what_cannot_be_removed_is_an_error() -> None:
+    with pytest.raises(ServerError, match="device busy"):
+        engine_on(FakeApi(500, "device busy")).sweep("fencepost.run=gone")
 
 
 def test_a_pid_that_came_again_is_another_process() -> None:
@@ -97,5 +125,7 @@ def test_an_engine_elsewhere_has_no_socket_here(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:2375")
     with pytest.raises(OSError, match="DOCKER_HOST=tcp"):
         socket_path()
+    with pytest.raises(IncapableError, match="the engine is not on this machine: DOCKER_HOST=tcp"):
+        Engine()
     monkeypatch.delenv("DOCKER_HOST")
     assert socket_path() == "/var/run/docker.sock"
