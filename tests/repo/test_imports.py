@@ -97,6 +97,22 @@ def test_every_import_follows_the_arrows(root: Path, modules: list[Path]) -> Non
     assert not faults, "\n".join(faults)
 
 
+def judging_in(source: str) -> set[str]:
+    """What a source imports from ``harness.judging``."""
+    targets = {one for node in ast.walk(ast.parse(source)) for one in _targets(node)}
+    return {one for one in targets if one.startswith("harness.judging.")}
+
+
+def test_what_records_a_run_knows_no_more_of_judging_than_its_judge(root: Path) -> None:
+    for folder in ("recording", "steps", "conditions"):
+        for path in (root / "harness" / folder).glob("*.py"):
+            assert judging_in(path.read_text()) <= {"harness.judging.Judge"}, path
+
+
+def test_an_import_from_judging_is_seen() -> None:
+    assert judging_in("from harness.judging import CONTRADICTED") == {"harness.judging.CONTRADICTED"}
+
+
 def test_no_modules_import_each_other_in_a_circle(root: Path, modules: list[Path]) -> None:
     sources = {
         ".".join(path.relative_to(root).with_suffix("").parts): path.read_text()
