@@ -29,6 +29,7 @@ CAUSE = re.compile(
     r"^\| \*\*Cause\*\* \| (shown: (with the \[cure\]\S+ `(?P<cure>[\w-]+)` )?.*\d|by reading of the code)",
     re.M,
 )
+OLDER = re.compile(r"\bothers by reading|\breleases by reading|every release|releases before")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.M | re.S)
 
@@ -48,6 +49,18 @@ def missing_parts(text: str) -> list[str]:
     parts = {"head": head + r"\n", "command": r"^\| \*\*Reproduce\*\* \| `fencepost run [^`]+`"}
     parts |= {section: rf"^## {section}$" for section in FINDING_SECTIONS}
     return [name for name, part in parts.items() if not re.search(part, text, re.M)]
+
+
+def first_release(page: str) -> tuple[int, ...]:
+    """The oldest release in the row "Releases" of a finding; empty if the row says "others by reading"."""
+    row = re.search(r"^\| \*\*Releases\*\* \| (.+) \|$", page, re.M)
+    if row is None or OLDER.search(row[1]):
+        return ()
+    return min(_version(version) for version in re.findall(r"\d+\.\d+\.\d+", row[1]))
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("."))
 
 
 def dead_links(page: Path) -> list[str]:
@@ -115,6 +128,39 @@ def test_readme_counts_the_threads_of_the_index(root: Path) -> None:
     assert counts in _words(root / "README.md")
     assert f"and {upstream.count('closed')} a closed one" in _words(root / "README.md")
     assert set(upstream) == {"open", "closed", "symptom", "none"}
+
+
+def test_the_index_has_the_first_release_of_each_finding(root: Path) -> None:
+    findings = root / "docs" / "findings"
+    index = (findings / "README.md").read_text().split("## By release\n")[1].split("\n## ")[0]
+    items = re.findall(r"^- \*\*([\d.]+)\*\*:(.*?)(?=^- |\Z)", index, re.M | re.S)
+    listed = {
+        name: _version(version) for version, text in items for name in re.findall(r"\]\(([\w-]+)\.md\)", text)
+    }
+    # Its page is about another limit than the default.
+    assert listed.pop("read-limit") == (4, 18, 0)
+    pages = {
+        page.stem: first_release(page.read_text()) for page in findings.glob("*.md") if page.stem != "README"
+    }
+    assert listed == {name: first for name, first in pages.items() if first > (4, 14, 7)}
+
+
+def test_the_heads_of_findings_have_the_settings_that_protect(root: Path) -> None:
+    guide = (root / "docs" / "how-to" / "safe-configuration.md").read_text()
+    rows = re.findall(r"^\| (`.+?) \|.*\| (\[.+) \|$", guide.split("## Settings that protect\n")[1], re.M)
+    pages = {
+        name: (root / "docs" / "findings" / f"{name}.md").read_text().split("\n## ")[0]
+        for _, links in rows
+        for name in re.findall(r"/([\w-]+)\.md\)", links)
+    }
+    assert pages
+    assert [
+        (setting, name)
+        for settings, links in rows
+        for setting in re.findall(r"`([^`]+)`", settings)
+        for name in re.findall(r"/([\w-]+)\.md\)", links)
+        if setting not in pages[name]
+    ] == []
 
 
 def _words(page: Path) -> str:
