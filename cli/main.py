@@ -56,7 +56,7 @@ class _Verbs(click.Group):
 @click.command(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="fencepost")
 def fencepost() -> None:
-    """Prove on real servers whether Apache BookKeeper keeps every entry that it acknowledged.
+    """Test on real servers whether Apache BookKeeper keeps every entry that it acknowledged.
 
     Exit codes: 0 as expected, 1 a failure of the harness or the machine, 2 usage or a missing prerequisite,
     3 unknown, 4 an anomaly that was not expected, 130 interrupted by Ctrl-C, 143 by SIGTERM.

@@ -105,7 +105,8 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
 def merged(old: Iterable[Row], new: Iterable[Row]) -> list[Row]:
     """Old rows, and what new ones add to them; they may not count the same runs.
 
-    A row of an earlier plan goes when the later one counts as much as it.
+    A row of an earlier plan goes when the later one counts as much as it. A row with a result that was not as
+    expected stays: a changed plan or statement must not make a failure disappear.
     """
     by_key: dict[Key, dict[str, Row]] = {}
     for row in (*old, *new):
@@ -115,7 +116,11 @@ def merged(old: Iterable[Row], new: Iterable[Row]) -> list[Row]:
 
 
 def _not_overtaken(rows: Sequence[Row]) -> list[Row]:
-    return [row for at, row in enumerate(rows) if all(later.of < row.of for later in rows[at + 1 :])]
+    return [
+        row
+        for at, row in enumerate(rows)
+        if row.as_stated < row.of or all(later.of < row.of for later in rows[at + 1 :])
+    ]
 
 
 def _both(one: Row, other: Row) -> Row:
@@ -164,7 +169,9 @@ def series_table(rows: Iterable[Row], stated: Iterable[Experiment]) -> list[str]
     plans = {_of_any_release(key): digest for key, digest in wanted.items()}
     lines = [f"| {' | '.join(_HEADINGS)} |", "|---|---|---|---|---|---|---|---:|"]
     lines += [f"| {' | '.join(_cells(row, plans))} |" for row in rows]
-    wrong = _items(f"`{row.scenario}` {_of(row)}: {text}" for row in rows for text in row.wrong)
+    wrong = _items(
+        f"`{row.scenario}` {_of(row)}{_earlier(row, plans)}: {text}" for row in rows for text in row.wrong
+    )
     missing = _missing(key for key in wanted if key not in {row.key for row in rows})
     return [
         *lines,
@@ -182,17 +189,20 @@ def _of_any_release(key: Key) -> tuple[str, ...]:
 def _cells(row: Row, plans: dict[tuple[str, ...], str]) -> tuple[str, ...]:
     limits = "; ".join([bound(row.as_stated, row.of), *map(rate, row.sometimes)])
     unit = row.unit.removesuffix("s") if row.of == 1 else row.unit
-    earlier = "" if row.plan == plans.get(_of_any_release(row.key)) else f", {EARLIER}"
     return (
         f"`{row.scenario}`",
         _with(row.mode, row.settings),
         row.protocol,
         row.release,
-        f"{row.of} {unit}{earlier}",
+        f"{row.of} {unit}{_earlier(row, plans)}",
         f"{row.as_stated}{f' ({row.unknown} unknown)' if row.unknown else ''}",
         limits.removeprefix("bound: ").replace(" with 95 % confidence", ""),
         f"{statistics.median(row.took_s):.0f}" if row.took_s else "-",
     )
+
+
+def _earlier(row: Row, plans: dict[tuple[str, ...], str]) -> str:
+    return "" if row.plan == plans.get(_of_any_release(row.key)) else f", {EARLIER}"
 
 
 def _with(mode: str, settings: str) -> str:

@@ -149,7 +149,8 @@ def test_what_the_page_says_is_what_the_plans_state(claims: list[Claim]) -> None
 
 
 def test_what_the_page_says_is_what_the_series_came_to(root: Path, claims: list[Claim]) -> None:
-    measured = read_rows(root / "docs" / "series.json")
+    latest = {row.key: row for row in read_rows(root / "docs" / "series.json")}
+    measured = list(latest.values())
     assert [claim for claim in claims if unlike_its_series(claim, measured)] == []
 
 

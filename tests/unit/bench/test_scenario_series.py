@@ -285,8 +285,9 @@ def test_rows_come_back_and_a_part_of_the_series_leaves_the_others(root: Path, t
     ]
     write_rows(file, merged(before, rows_of(measured(crashes))))
     after = read_rows(file)
-    assert [row.key for row in after] == [row.key for row in before]
-    assert sum(len(row.wrong) for row in after) == len(units) - len(crashes)
+    assert {row.key for row in after} == {row.key for row in before}
+    assert [row.as_stated == row.of for row in after if row.plan == "changed"] == [True, True]
+    assert sum(len(row.wrong) for row in after) == len(units), "a later plan hides no failure"
 
 
 def test_a_row_grows_by_runs_that_it_does_not_count_yet(root: Path, tmp_path: Path) -> None:
@@ -311,6 +312,9 @@ def test_a_row_of_an_earlier_plan_stays_until_the_later_one_counts_as_much(root:
     plans = [row.plan for row in merged(earlier, rows_of(measured(units[:1])))]
     assert plans == ["earlier", units[0].digest]
     assert merged(earlier, later) == later
+    failed = rows_of((replace(unit, digest="earlier"), stated(unit, as_stated=0)) for unit in units)
+    assert merged(failed, later) == failed + later, "a failure stays"
+    assert all(", earlier plan: " in line for line in series_table(failed + later, units)[-len(units) :])
 
 
 CONTROLLED = """\
