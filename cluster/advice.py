@@ -19,7 +19,7 @@ from pathlib import Path
 from cluster.releases import artifacts
 from cluster.releases.versions import parse
 from protocol.errors import PrerequisiteError
-from protocol.modes import DB_STORAGE, INTEGRITY, flag
+from protocol.modes import DB_STORAGE, DEFAULT_STORAGE, INTEGRITY, STORAGE, flag
 
 STAMPING = "dataIntegrityStampMissingCookies"
 FIRST_IN = {INTEGRITY: "4.15.0", STAMPING: "4.15.0", "bookieAddressResolverEnabled": "4.15.1"}
@@ -53,7 +53,6 @@ _DEFECTS: Mapping[str, tuple[str, str, str]] = {
     ),
 }
 """By key, false by default: the first affected release here, what can happen, and the finding's page."""
-_DEFAULT_STORAGE = "org.apache.bookkeeper.bookie.SortedLedgerStorage"
 
 
 def configuration_warnings(conf: Mapping[str, str], version: str) -> list[str]:
@@ -109,7 +108,7 @@ def _combinations(conf: Mapping[str, str], version: str, *, integrity_exists: bo
     synced = flag(conf, "journalSyncData", default=True)
     asked = flag(conf, INTEGRITY, default=False)
     checked = asked and integrity_exists
-    storage = conf.get("ledgerStorageClass", _DEFAULT_STORAGE).strip()
+    storage = conf.get(STORAGE, DEFAULT_STORAGE).strip()
     short = storage.rpartition(".")[2]
     warnings = []
     if not journaled and not checked:

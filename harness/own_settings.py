@@ -9,9 +9,17 @@ from collections.abc import Iterator, Mapping
 
 from harness.request import RunRequest, properties_of
 from plans.models import Plan
-from protocol.modes import INTEGRITY, JOURNALING, MODES, flag, mode_of
+from protocol.modes import DEFAULT_STORAGE, INTEGRITY, JOURNALING, MODES, STORAGE, flag, mode_of
 
 _DEFAULTS = {**dict.fromkeys(JOURNALING, True), INTEGRITY: False}
+
+
+def bookie_settings(request: RunRequest, plan: Plan) -> dict[str, str]:
+    """The user's settings of bookies; BookKeeper's default storage where neither file nor plan sets one."""
+    if request.bookie_conf is None:
+        return {}
+    default = {} if STORAGE in plan.cluster.bookie_conf else {STORAGE: DEFAULT_STORAGE}
+    return default | properties_of(request.bookie_conf)
 
 
 def mode_asked(request: RunRequest, plan: Plan) -> tuple[str, ...]:
@@ -31,6 +39,8 @@ def mode_lines(request: RunRequest, plan: Plan) -> Iterator[str]:
         mode = mode_of(conf)
         deciding = JOURNALING if mode in ("journal", "nosync") else (JOURNALING[0], INTEGRITY)
         yield f"mode {mode}, because of {name}: " + ", ".join(_said(conf, key) for key in deciding)
+    if STORAGE not in conf:
+        yield f"storage {DEFAULT_STORAGE.rpartition('.')[2]}, BookKeeper's default: {name} has no {STORAGE}"
     for mode in request.modes:
         yield from _differences(mode, conf, name)
 

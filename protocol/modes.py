@@ -17,6 +17,9 @@ INTEGRITY = "dataIntegrityChecking"
 _FALSE = ("false", "f", "no", "n", "off", "0")
 _TRUE = ("true", "t", "yes", "y", "on", "1")
 """How a setting may say it, in any case (``BooleanUtils#toBooleanObject`` of Apache Commons Lang)."""
+STORAGE = "ledgerStorageClass"
+DEFAULT_STORAGE = "org.apache.bookkeeper.bookie.SortedLedgerStorage"
+"""BookKeeper's own default, which no mode has."""
 DB_STORAGE = "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage"
 
 
@@ -32,7 +35,7 @@ class Mode:
 def _mode(name: str, about: str, *, written: bool = True, synced: bool = True, checked: bool = False) -> Mode:
     flags = {"journalWriteData": written, "journalSyncData": synced, INTEGRITY: checked}
     settings = {key: str(value).lower() for key, value in flags.items()}
-    return Mode(name, about, {"ledgerStorageClass": DB_STORAGE, **settings})
+    return Mode(name, about, {STORAGE: DB_STORAGE, **settings})
 
 
 def flag(conf: Mapping[str, str], key: str, *, default: bool) -> bool:
@@ -66,7 +69,7 @@ MODES: dict[str, Mode] = {
     for mode in (
         _mode(
             "journal",
-            "every add is journaled and synced before it is acknowledged (the default), in DbLedgerStorage",
+            "every add is journaled and synced before it is acknowledged (the default)",
         ),
         _mode(
             "nosync", "adds are journaled, the journal is synced later (journalSyncData=false)", synced=False

@@ -23,6 +23,7 @@ from evidence.recorders import Recorder
 from harness.cleaning import full_disk
 from harness.judging import Judge
 from harness.narrator import Narrator
+from harness.own_settings import bookie_settings
 from harness.preparing import Prepared
 from harness.provenance import clock, cpu_s, load_since, provenance, waited_ns
 from harness.recording.finals import heal_everything, observe
@@ -131,7 +132,7 @@ def _spec(prepared: Prepared, plan: ResolvedPlan, folder: RunFolder) -> RunSpec:
         versions=cluster.versions,
         bookie_conf=placing | cluster.bookie_conf,
         client_conf=placing | cluster.client_conf,
-        user_bookie_conf=properties_of(request.bookie_conf),
+        user_bookie_conf=bookie_settings(request, plan.plan),
         user_client_conf=properties_of(request.client_conf),
         disks=cluster.disks,
         following=cluster.zk2,

@@ -8,8 +8,10 @@ from types import SimpleNamespace
 import pytest
 
 from harness import preparing
+from harness.own_settings import bookie_settings
 from harness.preparing import Prepared, introduction, prepare
 from harness.request import RunRequest, properties_of
+from protocol.modes import DB_STORAGE, DEFAULT_STORAGE
 
 SCENARIO = "bp46/truncation"
 
@@ -66,7 +68,7 @@ def test_a_mode_that_contradicts_the_file_runs_and_says_so(tmp_path: Path, text:
 
 def test_a_mode_that_agrees_needs_no_word(tmp_path: Path) -> None:
     ready = prepared(tmp_path, "journalWriteData=false", "unprotected")
-    assert "bk_server.conf" not in shown(ready)
+    assert "contradicts" not in shown(ready)
 
 
 def test_without_a_file_every_mode_of_the_plan_runs() -> None:
@@ -81,3 +83,15 @@ def test_no_secret_of_a_file_is_kept(tmp_path: Path) -> None:
     settings = properties_of(conf)
     assert "hunter2" not in "".join(settings.values())
     assert (settings["a"], settings["xPassword"]) == ("b", "")
+
+
+def test_a_file_without_a_storage_has_bookkeepers_default_and_not_the_modes(tmp_path: Path) -> None:
+    silent = prepared(tmp_path, "flushInterval=1000")
+    assert bookie_settings(silent.request, silent.plan)["ledgerStorageClass"] == DEFAULT_STORAGE
+    assert "storage SortedLedgerStorage, BookKeeper's default: bk_server.conf has no" in shown(silent)
+    planned = silent.plan.cluster.model_copy(update={"bookie_conf": {"ledgerStorageClass": "x"}})
+    with_storage = silent.plan.model_copy(update={"cluster": planned})
+    assert bookie_settings(silent.request, with_storage) == {"flushInterval": "1000"}
+    named = prepared(tmp_path, f"ledgerStorageClass={DB_STORAGE}")
+    assert bookie_settings(named.request, named.plan) == {"ledgerStorageClass": DB_STORAGE}
+    assert "BookKeeper's default:" not in shown(named)
