@@ -199,8 +199,9 @@ def decided_otherwise(folder: RunFolder) -> str:
 def _otherwise(record: Tree) -> bool:
     if "outcome" not in record or "client" not in record["params"]:
         return False
-    silent = record["outcome"] == "unknown" and record.get("facts", {}).get("code", 0) in NO_ANSWERS
-    return record["planned"] not in ("any", record["outcome"]) and not silent
+    outcome, code = record["outcome"], record.get("facts", {}).get("code") or 0
+    silent = code in NO_ANSWERS if outcome == "unknown" else outcome == "fail" and not code
+    return record["planned"] not in ("any", outcome) and not silent
 
 
 def _decision(record: Tree) -> Decision:
@@ -214,7 +215,7 @@ def _decision(record: Tree) -> Decision:
         outcome=record["outcome"],
         last_entry=facts.get("last_entry"),
         error=facts.get("error", ""),
-        code=facts.get("code", 0),
+        code=facts.get("code") or 0,
         entries=facts.get("entries"),
         lac=facts.get("lac"),
     )

@@ -39,6 +39,11 @@ class Decision:
     """Number of entries read or acknowledged."""
     lac: int | None = None
 
+    @property
+    def answered(self) -> bool:
+        """Whether it is success or an error of BookKeeper: a client without an answer decided nothing."""
+        return self.outcome == "ok" or self.code != 0
+
     def __str__(self) -> str:
         error = "" if self.outcome == "ok" else f"{self.error or 'error'} ({self.code})"
         return _phrase(self, error)
@@ -79,7 +84,8 @@ def decided(entry: Decides, decisions: Sequence[Decision], rounds: int) -> Decid
     for one in sorted(decisions, key=lambda decision: decision.began_ns):
         if (one.step, one.ledger) == (entry.step, entry.ledger) and entry.client in (None, one.client):
             taken.setdefault(one.round, []).append(one)
-    first = {number: made[entry.number - 1] for number, made in taken.items() if len(made) >= entry.number}
+    due = {number: made[entry.number - 1] for number, made in taken.items() if len(made) >= entry.number}
+    first = {number: one for number, one in due.items() if one.answered}
     numbers = range(1, rounds + 1)
     differing = tuple(number for number in numbers if not _agrees(entry, first.get(number)))
     shown = rounds - len(differing)

@@ -242,11 +242,19 @@ def test_what_cannot_be_observed_leaves_out_nothing_else(
 
 @pytest.mark.parametrize(
     ("outcome", "code", "decided"),
-    [("ok", None, "client"), ("unknown", -101, "client"), ("unknown", -23, "")],
+    [
+        ("ok", None, "client"),
+        ("unknown", -101, "client"),
+        ("fail", -11, "client"),
+        ("unknown", -23, ""),
+        ("unknown", None, ""),
+        ("fail", None, ""),
+    ],
 )
 def test_silence_is_no_decision(tmp_path: Path, outcome: str, code: int | None, decided: str) -> None:
+    """Nor is an error of the client process itself, which has a name and no code."""
     folder = RunFolder.create(tmp_path, "journal")
-    facts = {} if code is None else {"error": "an error", "code": code}
+    facts = {} if outcome == "ok" else {"error": "an error", "code": code}
     record = {"step": "append", "params": {"client": "writer", "ledger": "main"}, "facts": facts}
     planned = "unknown" if outcome == "ok" else "ok"
     folder.steps.write_text(json.dumps({**record, "planned": planned, "outcome": outcome}) + "\n")

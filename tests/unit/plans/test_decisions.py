@@ -73,6 +73,17 @@ def test_a_decision_is_compared_in_all_that_is_stated(entry: Decides, decision: 
     assert decided(entry, [decision], 1).met is met
 
 
+@pytest.mark.parametrize("outcome", ["unknown", "fail"])
+def test_a_client_that_did_not_answer_decided_nothing(outcome: str) -> None:
+    silent = Decision("recover", "recoverer", "fig9", 1, 100, outcome)
+    refused_request = replace(silent, error="BadRequest")
+    for one in (silent, refused_request):
+        row = decided(decides(outcome=outcome, last_entry=None), [one, replace(REFUSED, began_ns=200)], 1)
+        assert (row.met, row.recorded, row.decision) == (False, False, "nothing that was recorded")
+    comparison = compared(decides(), silent)
+    assert (comparison.met, comparison.contradicted) == (False, False)
+
+
 def test_the_first_decision_counts_whoever_ended_first() -> None:
     later = replace(REFUSED, began_ns=200)
     assert decided(decides(), [later, CLOSED], 1).met
