@@ -265,15 +265,18 @@ def _unknown(
     """A sentence for each property that is unknown for no reason that is stated, with its rounds."""
     shown = [(entry, one) for entry in stated for one in anomalies if _matches(entry, one, rounds)]
     hidden = {one.ledger for _, one in shown if one.property in _HIDING}
-    broken = {(one.property, one.ledger) for _, one in shown}
+    # How many entries, or which, says nothing while others of the ledger are unknown.
+    exact = {(one.property, one.ledger) for entry, one in shown if entry.count or entry.entries}
+    broken = {(one.property, one.ledger) for entry, one in shown if not (entry.count or entry.entries)}
     everywhere: dict[str, set[int]] = {}
-    for entry, one in shown:
-        if not entry.ledger:
+    for _, one in shown:
+        if not one.ledger:
             everywhere.setdefault(one.property, set()).update(_of_rounds([one], rounds))
     groups: dict[str, set[int]] = {}
     for name, ledger in undecided:
         numbers = _of_rounds([Found(name, "", ledger)], rounds) - everywhere.get(name, set())
-        if numbers and not (ledger and (ledger in hidden or (name, ledger) in broken)):
+        excused = (name, ledger) in broken or (ledger in hidden and (name, ledger) not in exact)
+        if numbers and not (ledger and excused):
             plain = ledger_and_round(ledger, rounds)[0]
             text = f"{name} is unknown{f' on {plain}' if plain else ''}"
             groups.setdefault(text, set()).update(numbers)

@@ -128,7 +128,8 @@ CONTROL = Found("durability", "lost", "control")
         (("durability", "main"), breaks(ledger="control"), "durability is unknown on main, which meets"),
         (("closing", "main"), breaks(ledger="control"), "closing is unknown on main"),
         (("order", ""), breaks(ledger="control"), "order is unknown, which meets no expectation"),
-        (("durability", "main"), breaks(ledger=None), ""),
+        (("durability", "main"), breaks(ledger=None), "durability is unknown on main"),
+        (("durability", "control"), breaks(ledger=None), ""),
         (("closing", "main"), breaks(ledger=None), "closing is unknown on main"),
         (("closing", "control"), breaks(ledger="control"), ""),
         (("closing", "control"), breaks(ledger=None), ""),
@@ -167,13 +168,26 @@ def test_what_is_unknown_needs_an_anomaly_that_may_be_the_reason(also: list[Foun
     assert own.met is (met or also[:1] == [Found("lac", "went_back", "main")])
 
 
+@pytest.mark.parametrize("exact", [{"count": 1}, {"entries": (49, 49)}])
+def test_a_loss_that_is_stated_exactly_leaves_no_other_entry_of_its_ledger_unknown(
+    exact: dict[str, Any],
+) -> None:
+    found = [Found("durability", "lost", "main", first=49, last=49)]
+    stated = [Breaks(property="durability", ledger="main", **exact)]
+    assert compared(stated, found, undecided=[("closing", "main")]).met
+    comparison = compared(stated, found, undecided=[("durability", "main")])
+    assert not comparison.met
+    assert comparison.reasons == ("durability is unknown on main, which meets no expectation",)
+
+
 def test_an_anomaly_of_one_round_leaves_nothing_unknown_in_another() -> None:
-    found = [Found("durability", "lost", "main.1")]
-    stated = [breaks(ledger=None)]
-    sometimes = [Defect(property="durability", rate="sometimes", reference="#1")]
-    assert compared(stated, found, rounds=1, undecided=[("durability", "other")]).met
-    assert compared(sometimes, found, rounds=2, undecided=[("durability", "other.1")]).met
-    assert not compared(sometimes, found, rounds=2, undecided=[("durability", "other.2")]).met
+    """It is of no ledger, or of one."""
+    for ledger, others in (("main.1", "main"), ("", "other")):
+        found = [Found("durability", "lost", ledger)]
+        sometimes = [Defect(property="durability", rate="sometimes", reference="#1")]
+        assert compared(sometimes, found, rounds=2, undecided=[("durability", f"{others}.1")]).met
+        after = compared(sometimes, found, rounds=2, undecided=[("durability", f"{others}.2")])
+        assert after.met is not bool(ledger)
 
 
 def test_what_is_unknown_is_counted_by_rounds() -> None:
