@@ -169,6 +169,7 @@ def went_otherwise(
     return replace(
         comparison,
         met=False,
+        missed=False,
         as_stated=0,
         reasons=reasons,
         unexpected=comparison.unexpected or bool(anomaly),

@@ -146,6 +146,8 @@ class Outcome:
     """Checksum of the code that judges (``code_stamp``); empty in outcomes stored before there was one."""
     showed: tuple[str, ...] = ()
     """Properties with an anomaly that nothing states; ``decision`` where a decision or a figure differed."""
+    missed: bool = False
+    """Whether a run that is ``unknown`` proves that what had to break did not."""
 
 
 def outcome_of(unit: Experiment, status: Status, **fields: Any) -> Outcome:

@@ -92,13 +92,13 @@ def affordable(cores: int | None = None, memory_bytes: int | None = None) -> int
 def unknown_again(execute: Execute, times: int) -> Execute:
     """``execute``, which repeats an inconclusive experiment up to ``times`` times.
 
-    An anomaly is never run again: repeating until it fits would prove nothing.
+    An anomaly is never run again, nor a run that misses one: repeating until it fits would prove nothing.
     """
 
     def executed(experiment: Experiment) -> Outcome:
         outcome = execute(experiment)
         for tries in range(2, 2 + times):
-            if outcome.status is not Status.UNKNOWN:
+            if outcome.status is not Status.UNKNOWN or outcome.missed:
                 break
             outcome = replace(execute(experiment), tries=tries)
         return outcome

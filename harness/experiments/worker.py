@@ -135,6 +135,7 @@ def _judging(result: RunResult) -> Judging:
         acted=sum(sum(one.acts.values()) for one in seeded(mode.folder)),
         broken=broken_unstated(mode.verdict, mode.folder),
         decided=mode.comparison.contradicted,
+        missed=mode.comparison.missed,
         whole=whole(mode.verdict, mode.folder),
     )
 

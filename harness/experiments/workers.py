@@ -73,6 +73,7 @@ class Judging:
     """Properties with an anomaly that nothing states."""
     decided: bool = False
     """Whether a client or a server decided otherwise than stated, or a figure is out of bounds."""
+    missed: bool = False
     whole: bool = True
     """Whether the evidence is (:func:`harness.judging.whole`)."""
 
@@ -256,6 +257,7 @@ class WorkerPool(Recorders):
             acted=judged.acted,
             error=judged.error,
             showed=(*judged.broken, *((DECISION,) if judged.decided else ())),
+            missed=judged.missed,
             cpu_s=recorded.cpu_s,
             cpu_pressure=recorded.cpu_pressure,
         )
@@ -303,5 +305,8 @@ def of_control(
     elif outcome.acted:
         what = f"acted, and {' and '.join(unbroken)} has no anomaly beyond what the plan states"
     return replace(
-        outcome, status=Status.UNKNOWN, why=f"the control failed: the seeded defect {defect} {what}"
+        outcome,
+        status=Status.UNKNOWN,
+        why=f"the control failed: the seeded defect {defect} {what}",
+        missed=bool(outcome.acted) and whole and (outcome.missed or outcome.status is not Status.UNKNOWN),
     )

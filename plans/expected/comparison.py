@@ -62,6 +62,8 @@ class Comparison:
     """Whether an anomaly was found that nothing states."""
     contradicted: bool = False
     """Whether a client decided otherwise than stated, or a figure is out of its bounds."""
+    missed: bool = False
+    """Whether whole evidence shows that a stated anomaly was not there."""
     rounds: int = 1
     as_stated: int = 0
     """Number of ``rounds`` that were as expected; 0 when that is unknown."""
@@ -138,6 +140,7 @@ def compare(
         absent=tuple(one.counted.text for one in seen if one.absent),
         unexpected=bool(strangers) or any(one.more for one in seen),
         contradicted=contradicted,
+        missed=whole and not unknown and any(one.missing for one in seen),
         rounds=rounds,
         as_stated=rounds - len(wrong) if whole else 0,
         shown=tuple(one.counted for one in seen) if whole else (),

@@ -53,6 +53,12 @@ def test_unknown_is_run_once_more_and_an_anomaly_never() -> None:
     assert [(one.status, one.tries) for one in done] == list(zip(status, (2, 1, 2), strict=True))
 
 
+def test_a_run_whose_stated_anomaly_did_not_show_is_not_run_until_it_does() -> None:
+    missed = outcome_of(UNITS[0], Status.UNKNOWN, missed=True)
+    script = iter([missed, outcome_of(UNITS[0], Status.AS_EXPECTED)])
+    assert unknown_again(lambda _: next(script), 1)(UNITS[0]) == missed
+
+
 def test_no_run_begins_that_would_not_end_in_time() -> None:
     now = [0.0]
 
@@ -357,4 +363,8 @@ def test_a_control_by_a_defect_is_as_expected_when_it_acts_and_breaks_its_proper
     assert of_control(both, outcome, broken).status is not Status.AS_EXPECTED, "it does not break lac"
     torn = of_control(control, outcome, broken, whole=False)
     assert torn.status is not Status.AS_EXPECTED, "evidence that is not whole meets nothing"
+    acted_in_vain = bool(acted) and judged is Status.UNKNOWN
+    assert (found.missed, torn.missed) == (acted_in_vain, False), "no more of these runs until one is right"
+    unknown = of_control(control, replace(outcome, status=Status.UNKNOWN), broken)
+    assert not unknown.missed
     assert of_control(UNITS[0], outcome, broken) == outcome, "any other run says what it says"

@@ -119,7 +119,7 @@ def test_a_worker_runs_the_very_plan_that_it_is_given(
         (Comparison(False, ("lost main",), unexpected=True), Status.ANOMALY, "protected: lost main"),
         (Comparison(False, ("read 3",), contradicted=True), Status.ANOMALY, "protected: read 3"),
         (
-            Comparison(False, ("expected, but not found",)),
+            Comparison(False, ("expected, but not found",), missed=True),
             Status.UNKNOWN,
             "protected: expected, but not found",
         ),
@@ -146,6 +146,7 @@ def test_the_outcome_of_a_run_is_that_of_its_exit_code(
         acted=7,
         broken=("order",),
         decided=comparison.contradicted,
+        missed=comparison.missed,
         whole=False,
     )
 

@@ -264,6 +264,7 @@ def test_silence_is_no_decision(tmp_path: Path, outcome: str, code: int | None, 
 def test_a_run_that_went_otherwise_meets_nothing_and_says_first_why() -> None:
     met = went_otherwise(Comparison(True, ("as expected: holds",)), ["b1 ended"], decided="")
     assert (met.met, met.contradicted, met.reasons) == (False, False, ("b1 ended",))
+    assert not went_otherwise(Comparison(False, ("?",), missed=True), ["b1 ended"], decided="").missed
     unknown = Comparison(False, ("the verdict is unknown",))
     result = went_otherwise(unknown, ["append ended ok"], decided="client")
     assert result.contradicted

@@ -77,6 +77,23 @@ def test_an_unknown_verdict_is_no_anomaly_and_an_anomaly_without_a_finding_is_on
     assert compared([HOLDS], [], verdict).unexpected is unexpected
 
 
+@pytest.mark.parametrize(
+    ("found", "verdict", "more", "missed"),
+    [
+        ([], "valid", {}, True),
+        ([ELSEWHERE], "anomaly", {}, True),
+        ([LOST], "anomaly", {}, False),
+        ([], "unknown", {}, False),
+        ([], "valid", {"whole": False}, False),
+        ([ELSEWHERE], "anomaly", {"undecided": [("order", "main")]}, False),
+    ],
+)
+def test_an_anomaly_is_missed_where_the_record_shows_that_it_was_not_there(
+    found: list[Found], verdict: str, more: dict[str, Any], missed: bool
+) -> None:
+    assert compared([breaks()], found, verdict, **more).missed is missed
+
+
 def test_an_absent_defect_is_reported_by_name() -> None:
     comparison = compared([defect("sometimes")], [], "valid")
     assert comparison.met
