@@ -48,6 +48,8 @@ class Bug(Params):
     property: Property
     kind: str = Field(pattern=r"^[a-z_]+$")
     ledger: LedgerName
+    loss: str = Field(default="", alias="class")
+    """The class of a loss; empty for other findings."""
     bad: Version
     good: Version
 
@@ -82,7 +84,8 @@ def showing(bug: Bug, verdict: RunVerdict, names: Mapping[int, str], *, as_state
     """
     judgement = verdict.judgements.get(bug.property)
     findings = judgement.findings if judgement else ()
-    if any(finding.kind == bug.kind and names.get(finding.ledger) == bug.ledger for finding in findings):
+    wanted = bug.kind, bug.loss, bug.ledger
+    if any((found.kind, found.loss, names.get(found.ledger)) == wanted for found in findings):
         return Showing.FOUND
     return Showing.ABSENT if as_stated else Showing.UNKNOWN
 

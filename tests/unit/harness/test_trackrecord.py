@@ -64,6 +64,20 @@ def test_found_is_the_finding_on_its_ledger_and_absent_takes_a_run_as_stated() -
     assert showing(BUG, RunVerdict("s", "m", Verdict.VALID, "", {}), {}, as_stated=False) is Showing.UNKNOWN
 
 
+def test_a_loss_of_another_class_is_not_the_bug() -> None:
+    bug = BUG.model_copy(update={"property": "durability", "kind": "lost", "loss": "unexplained"})
+    for loss, found in {"unexplained": Showing.FOUND, "explained": Showing.UNKNOWN}.items():
+        findings = [Finding("durability", "lost", ledger=1, loss=loss)]
+        judgements = {"durability": Judgement("durability", Verdict.ANOMALY, "", findings=findings)}
+        verdict = RunVerdict("s", "journal", Verdict.ANOMALY, "", judgements)
+        assert showing(bug, verdict, {1: "main"}, as_stated=False) is found
+
+
+@pytest.mark.parametrize("bug", bugs(), ids=lambda bug: bug.name)
+def test_a_bug_that_loses_entries_says_of_which_class(bug: Bug) -> None:
+    assert (bug.property == "durability") is bool(bug.loss)
+
+
 def sides(bad: list[Showing], good: list[Showing]) -> list[Side]:
     return [Side(BUG, True, bad), Side(BUG, False, good)]
 
