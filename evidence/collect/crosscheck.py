@@ -101,17 +101,18 @@ def ends_unexplained(
         name, boot, at_ns = row["server"], row["boot"], row["latest_ns"]
         if name == ADMIN or at_ns > over_ns or not unclean(signal=number, code=code):
             continue
-        by_fault = any(_may_end(fault, name, boot, at_ns) for fault in faults)
         start = starts.get((name, boot))
+        by_fault = any(_may_end(fault, name, boot, start, at_ns) for fault in faults)
         if not by_fault and not (start and any(_may_refuse(step, start) for step in steps)):
             how = f"signal {number}" if number is not None else f"code {code}"
             yield f"faults: {name} boot {boot} ended with {how}, and the fault log does not say why"
 
 
-def _may_end(fault: FaultRow, name: str, boot: int, at_ns: int) -> bool:
+def _may_end(fault: FaultRow, name: str, boot: int, start: ServerRow | None, at_ns: int) -> bool:
     """Whether a fault may be why a process ended; a fault of the metadata store may end any bookie.
 
-    A fault that ends its target does so once: when it is healed, the target is in another boot.
+    A fault that ends its target does so once: when it is healed, the target is in another boot. Any other
+    one may end its target later, in a boot that it met.
     """
     targets = fault["target"].split(",")
     if fault["kind"] == UNPLANNED:
@@ -119,7 +120,8 @@ def _may_end(fault: FaultRow, name: str, boot: int, at_ns: int) -> bool:
         return fault["target"] == name and died.get("boot") in (None, boot)
     if name in targets and effects_of(fault["kind"]).ends:
         return fault["planned_ns"] <= at_ns <= fault["healed_ns"]
-    return fault["planned_ns"] <= at_ns and (name in targets or targets == [ZOOKEEPER])
+    met = fault["planned_ns"] <= at_ns and (start is None or start["earliest_ns"] <= fault["healed_ns"])
+    return met and (name in targets or targets == [ZOOKEEPER])
 
 
 def _may_refuse(step: StepLine, start: ServerRow) -> bool:

@@ -106,6 +106,8 @@ def started(expect: str, began_ns: int = 15, ended_ns: int = 25) -> Row:
         (event(**KILLED), [fault("power_loss", "b2,b1", healed_ns=19)], [], False),
         (event(**KILLED), [fault("kill", "zk1", healed_ns=19)], [], True),  # its session may expire later
         (event(**KILLED), [fault("fill", healed_ns=19)], [], True),  # what it met on the full disk may end it
+        (event(**KILLED), [fault("fill", healed_ns=15)], [], False),  # before this boot
+        (event(**KILLED), [fault("kill", "zk1", healed_ns=15)], [], False),
         (event(**KILLED), [fault("wipe_metadata", "zk1")], [], True),
         (event(**KILLED), [died(1)], [], True),
         (event(**KILLED), [died(2)], [], False),
