@@ -97,7 +97,7 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
         decisions=tuple(decisions(folder)),
         counting=counting,
         undecided=[
-            (name, names.get(ledger, f"ledger {ledger}" if ledger >= 0 else ""))
+            (name, _ledger_name(ledger, names))
             for name, ledger in undecided(plan.required, verdict.judgements)
         ],
         figures={name: judgement.seen for name, judgement in verdict.judgements.items()},
@@ -115,6 +115,11 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
     )
 
 
+def _ledger_name(ledger: int, names: Mapping[int, str]) -> str:
+    """The plan's name of a ledger; another text for a ledger of a load, and none for no ledger."""
+    return names.get(ledger, f"ledger {ledger}" if ledger >= 0 else "")
+
+
 def _found(verdict: RunVerdict, folder: RunFolder, names: Mapping[int, str]) -> list[Found]:
     """The anomalies of a verdict; what the plan's allowance excuses needs no statement."""
     from pipeline.tables import read_findings
@@ -123,7 +128,7 @@ def _found(verdict: RunVerdict, folder: RunFolder, names: Mapping[int, str]) -> 
         Found(
             finding.property,
             finding.kind,
-            names.get(finding.ledger, ""),
+            _ledger_name(finding.ledger, names),
             finding.loss,
             finding.first_entry,
             finding.last_entry,

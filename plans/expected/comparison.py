@@ -25,6 +25,7 @@ from plans.grammar.rounds import in_rounds, ledger_and_round
 class Found(NamedTuple):
     """One anomaly found: property, kind, the ledger's name in the run (empty: none), class of loss.
 
+    A ledger that the plan does not name is ``ledger 12``.
     It is about the entries ``first`` to ``last`` (-1: none), and stands for ``amount`` of them or of events.
     ``beyond_end`` is true for a loss in a ledger that another anomaly shows to be closed below it.
     """
@@ -246,7 +247,7 @@ def _strangers(anomalies: Sequence[Found], rounds: int) -> dict[str, set[int]]:
     for one in anomalies:
         ledger = ledger_and_round(one.ledger, rounds)[0]
         loss = f", {one.loss}" if one.loss else ""
-        where = f" on {ledger}" if ledger else ""
+        where = f" on {ledger}" if ledger and " " not in ledger else ""  # not each ledger of a load
         groups.setdefault(f"{one.property} ({one.kind}{loss}){where}", []).append(one)
     found = {}
     for text, group in groups.items():

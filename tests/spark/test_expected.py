@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from evidence.findings import Verdict
+from evidence.folder import RunFolder
 from harness.judging import broken_unstated, compare_with_plan
 from harness.narrator import Narrator
 from harness.run import conclude
@@ -93,6 +94,28 @@ def test_a_ledger_that_could_not_be_read_meets_nothing_beside_the_expected_loss(
     assert f"{required} is unknown on l{MAIN}, which meets no expectation" in comparison.reasons
     # No bookie lost anything, so a recovery that never ends is an anomaly in itself.
     assert f"an anomaly that was not expected: availability (stuck) on l{MAIN}" in comparison.reasons
+
+
+def test_a_loss_on_one_ledger_of_a_load_leaves_no_other_of_its_ledgers_unknown(tmp_path: Path) -> None:
+    """A load's ledgers have no names in the plan, so what it states names none."""
+
+    def unnamed(folder: RunFolder) -> None:
+        lines = folder.steps.read_text().splitlines(keepends=True)
+        folder.steps.write_text("".join(line for line in lines if '"named"' not in line))
+
+    story = Story(LOST.ledgers, lost=LOST.lost, refused=(MAIN,))
+    stated = [
+        {"breaks": {"property": "durability", "kind": "lost"}},
+        {"breaks": {"property": "availability", "kind": "stuck"}},
+    ]
+    plan = PLAN | {"expect": {"protected": stated[:1]}}
+    folder = make(tmp_path / "1", story, plan=plan, doctored=unnamed)
+    reasons = compare_with_plan(judged(folder), folder).reasons
+    assert f"durability is unknown on ledger {MAIN}, which meets no expectation" in reasons
+    assert "an anomaly that was not expected: availability (stuck)" in reasons
+    # The load's ledger that is stuck is itself the reason why its entries are unknown.
+    folder = make(tmp_path / "2", story, plan=plan | {"expect": {"protected": stated}}, doctored=unnamed)
+    assert compare_with_plan(judged(folder), folder).met
 
 
 def test_what_is_unknown_of_the_ledger_that_breaks_is_no_matter(tmp_path: Path) -> None:
