@@ -185,18 +185,6 @@ def test_what_is_unknown_needs_an_anomaly_that_may_be_the_reason(also: list[Foun
     assert own.met is (met or also[:1] == [Found("lac", "went_back", "main")])
 
 
-@pytest.mark.parametrize("exact", [{"count": 1}, {"entries": (49, 49)}])
-def test_a_loss_that_is_stated_exactly_leaves_no_other_entry_of_its_ledger_unknown(
-    exact: dict[str, Any],
-) -> None:
-    found = [Found("durability", "lost", "main", first=49, last=49)]
-    stated = [Breaks(property="durability", ledger="main", **exact)]
-    assert compared(stated, found, undecided=[("closing", "main")]).met
-    comparison = compared(stated, found, undecided=[("durability", "main")])
-    assert not comparison.met
-    assert comparison.reasons == ("durability is unknown on main, which meets no expectation",)
-
-
 def test_an_anomaly_of_one_round_leaves_nothing_unknown_in_another() -> None:
     """It is of no ledger, or of one."""
     for ledger, others in (("main.1", "main"), ("", "other")):

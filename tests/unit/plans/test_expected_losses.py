@@ -115,3 +115,15 @@ def test_a_defect_that_shows_sometimes_shows_with_its_count() -> None:
     entry = Defect.model_validate(stated)
     for found, verdict, met in (([], "valid", True), ([FORGED], "anomaly", True), ([LOST], "anomaly", False)):
         assert compared([entry], found, verdict).met is met
+
+
+@pytest.mark.parametrize("exact", [{"count": 1}, {"entries": (49, 49)}])
+def test_a_loss_that_is_stated_exactly_leaves_no_other_entry_of_its_ledger_unknown(
+    exact: dict[str, object],
+) -> None:
+    found = [Found("durability", "lost", "main", first=49, last=49)]
+    stated = [Breaks.model_validate({"property": "durability", "ledger": "main", **exact})]
+    assert compared(stated, found, undecided=[("closing", "main")]).met
+    comparison = compared(stated, found, undecided=[("durability", "main")])
+    assert not comparison.met
+    assert comparison.reasons == ("durability is unknown on main, which meets no expectation",)
