@@ -6,7 +6,7 @@ cannot be read is listed with its reason, and the others are not affected.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,17 +20,16 @@ from evidence.codes import NEVER, Kind, Outcome
 from evidence.collected import read_collection
 from evidence.folder import RunFolder, read_json
 from evidence.seeding import releases_text
-from pipeline.blocks import Bucket, rows_of
 from pipeline.session import Session
+from pipeline.tables import rows_in
 from protocol.errors import EvidenceError
 
 LOSSES = ("explained", "unexplained", "forged", "put_back", "undetermined")
 """The classes of lost entries, as durability counts them."""
 _COLUMNS = ("kind", "outcome", "invoked_ns", "completed_ns")
 _SECOND_NS = 1_000_000_000
-_BINS_IN_OCTAVE, _BINS = 32, 32 * 40
-"""Latencies are counted in bins of 2.2 %, so that the rows need not be kept."""
 _LONGEST_S = 7 * 86_400
+_LEAST_MS = 0.001  # what took less counts as this
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ class Trend:
     stall_s: int = 0
     """The longest stretch of them in which none was."""
     p50_ms: float = -1.0
-    """Of acknowledged adds, within 3 %; -1 where none was; the same for ``p99_ms``."""
+    """Of acknowledged adds; -1 where none was; the same for ``p99_ms``."""
     p99_ms: float = -1.0
     no_load: str = ""
     """Why the run's operations could not be read: then only what its verdict counts is known."""
@@ -124,73 +123,56 @@ def _trend(folder: RunFolder) -> Trend:
 def _with_load(trend: Trend, folder: RunFolder, began_ns: int) -> Trend:
     """With the adds of the run: how many, how fast, and in how many of its seconds."""
     collection = read_collection(folder)
-    found = sum(rows_of(Bucket(folder.tables, bucket), "operations") for bucket in range(collection.buckets))
+    found = rows_in(folder.tables, "operations")
     if found != collection.rows["operations"]:
         raise EvidenceError(
             f"its table of operations has {found:,} rows, {collection.rows['operations']:,} were collected"
         )
-    adds = _Adds(began_ns)
-    for path in sorted((folder.tables / "operations").rglob("*.parquet")):
-        with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(columns=list(_COLUMNS)):
-                adds.count({name: np.asarray(batch.column(name)) for name in _COLUMNS})
-    return adds.added_to(trend)
+    files = sorted((folder.tables / "operations").rglob("*.parquet"))
+    tables = (pq.read_table(path, columns=list(_COLUMNS), partitioning=None) for path in files)
+    parts = ({name: np.asarray(table[name]) for name in _COLUMNS} for table in tables)
+    return with_adds(trend, parts, began_ns)
 
 
-class _Adds:
-    """Adds counted by the second and by latency, piece by piece."""
+def with_adds(trend: Trend, parts: Iterable[Mapping[str, Column]], began_ns: int) -> Trend:
+    """A trend with what parts of ``operations`` say of adds.
 
-    def __init__(self, began_ns: int) -> None:
-        self._began_ns = began_ns
-        self._acked = 0
-        seconds = _LONGEST_S + 2
-        self._changes, self._served = np.zeros(seconds, dtype=np.int64), np.zeros(seconds, dtype=np.int64)
-        self._latency = np.zeros(_BINS, dtype=np.int64)
-
-    def count(self, rows: Mapping[str, Column]) -> None:
-        """Count some rows; adds that failed before they were sent were never waited for."""
+    Adds that failed before they were sent were never waited for. How long the client of an add that never
+    ended waited is unknown: the add counts where it began.
+    """
+    changes, served = np.zeros((2, _LONGEST_S + 2), dtype=np.int64)
+    took_ms = [np.empty(0, dtype=np.float32)]
+    for rows in parts:
         sent = (rows["kind"] == Kind.ADD) & (rows["outcome"] != Outcome.FAIL)
         invoked, completed = rows["invoked_ns"][sent], rows["completed_ns"][sent]
-        # How long the client of an add that never ended waited is unknown: the add counts where it began.
         ended = np.where(completed == NEVER, invoked, completed)
-        first, last = self._second(invoked), self._second(ended)
-        np.add.at(self._changes, first, 1)
-        np.add.at(self._changes, last + 1, -1)
+        first, last = _second(invoked - began_ns), _second(ended - began_ns)
         ok = rows["outcome"][sent] == Outcome.OK
-        self._acked += int(ok.sum())
-        np.add.at(self._served, last[ok], 1)
-        self._latency += np.bincount(_bins((ended - invoked)[ok]), minlength=_BINS)
-
-    def _second(self, at_ns: Column) -> Ints:
-        seconds = (at_ns - self._began_ns) // _SECOND_NS
-        if len(seconds) and not 0 <= int(seconds.min()) <= int(seconds.max()) <= _LONGEST_S:
-            raise EvidenceError("its operations have times outside of the run")
-        return seconds.astype(np.int64)
-
-    def added_to(self, trend: Trend) -> Trend:
-        """A trend with the columns that speak of adds."""
-        waiting, served = np.cumsum(self._changes) > 0, self._served > 0
-        return replace(
-            trend,
-            acked=self._acked,
-            waiting_s=int(waiting.sum()),
-            served_s=int((waiting & served).sum()),
-            stall_s=_longest(waiting & ~served),
-            p50_ms=self._percentile(0.5),
-            p99_ms=self._percentile(0.99),
-        )
-
-    def _percentile(self, share: float) -> float:
-        if not self._acked:
-            return -1.0
-        at = int(np.searchsorted(np.cumsum(self._latency), share * self._acked))
-        return round(float(2.0 ** ((at + 0.5) / _BINS_IN_OCTAVE)) / 1000, 3)
+        np.add.at(changes, first, 1)
+        np.add.at(changes, last + 1, -1)
+        np.add.at(served, last[ok], 1)
+        took_ms.append(np.maximum((ended - invoked)[ok] / 1e6, _LEAST_MS).astype(np.float32))
+    waiting, acked_ms = np.cumsum(changes) > 0, np.concatenate(took_ms)
+    p50_ms, p99_ms = (
+        np.quantile(acked_ms, (0.5, 0.99), method="inverted_cdf").tolist() if len(acked_ms) else (-1.0, -1.0)
+    )
+    return replace(
+        trend,
+        acked=len(acked_ms),
+        waiting_s=int(waiting.sum()),
+        served_s=int((waiting & (served > 0)).sum()),
+        stall_s=_longest(waiting & (served == 0)),
+        p50_ms=round(p50_ms, 3),
+        p99_ms=round(p99_ms, 3),
+    )
 
 
-def _bins(latency_ns: Column) -> Ints:
-    """The bin of each latency: octaves of microseconds, each in 32 parts."""
-    micros = np.maximum(latency_ns / 1000, 1.0)
-    return np.minimum((np.log2(micros) * _BINS_IN_OCTAVE).astype(np.int64), _BINS - 1)
+def _second(since_ns: Column) -> Ints:
+    """The second of the run in which each time lies."""
+    seconds = since_ns // _SECOND_NS
+    if len(seconds) and not 0 <= int(seconds.min()) <= int(seconds.max()) <= _LONGEST_S:
+        raise EvidenceError("its operations have times outside of the run")
+    return seconds.astype(np.int64)
 
 
 def _longest(flags: NDArray[np.bool_]) -> int:

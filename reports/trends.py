@@ -28,12 +28,10 @@ _SUMMED = ["acknowledged", *_LOST, "corrupt", "vanished", "unavailable", "acked"
 
 def frame(trends: Sequence[Trend]) -> pd.DataFrame:
     """One row for each mode of each run, with a separate column for the losses of each class."""
-    rows = []
-    for one in trends:
-        row = asdict(one)
-        lost = row.pop("lost")
-        rows.append({**row, **{f"lost_{name}": lost[name] for name in LOSSES}, "adds_per_s": _rate(one)})
-    return pd.DataFrame(rows)
+    table = pd.json_normalize([asdict(one) for one in trends], sep="_")
+    # Not a number where no client waited: no median counts it.
+    table["adds_per_s"] = (table["acked"] / table["waiting_s"].where(table["waiting_s"] > 0)).round(1)
+    return table
 
 
 def groups(trends: Sequence[Trend]) -> list[dict[str, Any]]:
@@ -107,11 +105,6 @@ def json_text(trends: Sequence[Trend], left_out: Sequence[LeftOut]) -> str:
 def csv_text(trends: Sequence[Trend]) -> str:
     """One line for each mode of each run, with a heading; the paths sort by time within a scenario."""
     return frame(trends).to_csv(index=False) if trends else ""
-
-
-def _rate(one: Trend) -> float:
-    """Acknowledged adds per second of waiting; NaN where no client waited, which no median counts."""
-    return round(one.acked / one.waiting_s, 1) if one.waiting_s else float("nan")
 
 
 def _cells(group: dict[str, Any]) -> tuple[str, ...]:

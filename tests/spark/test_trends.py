@@ -16,7 +16,7 @@ from evidence.codes import NEVER, Kind, Outcome
 from evidence.folder import RunFolder, every_mode, read_json, write_json
 from pipeline.judge import judge
 from pipeline.session import Session
-from pipeline.trends import LeftOut, Trend, _Adds, read_trend, read_trends
+from pipeline.trends import LeftOut, Trend, read_trend, read_trends, with_adds
 from protocol.errors import UsageError
 from reports.trends import csv_text, json_text, trend_lines
 from tests.histories.simulator import simulated
@@ -110,10 +110,7 @@ NONE = Trend(
 
 def trend(*history: tuple[str, dict[str, int]]) -> Trend:
     """The figures of a story's adds; the run began at 0."""
-    adds = _Adds(0)
-    for fact in history:
-        adds.count(chunk([fact]).operations)
-    return adds.added_to(NONE)
+    return with_adds(NONE, [chunk([fact]).operations for fact in history], 0)
 
 
 def between(entry: int, first_s: float, last_s: float) -> tuple[str, dict[str, int]]:
