@@ -24,7 +24,7 @@ from evidence.collect.holdings import read_copy
 from evidence.collect.wirelogs import WireFile, count_frames
 from evidence.raw.disk_layout import copy_name
 from evidence.raw.history import SLOTS, Segment, rows_at
-from evidence.raw.history import decode_segment as decode_history
+from evidence.raw.history import decode as decode_history
 from evidence.raw.wirelog import RECORDS, WireSegment, first_seq_of
 from evidence.raw.wirelog import decode_segment as decode_wire_log
 from evidence.shapes import EventLine
@@ -75,7 +75,7 @@ def collect_segments(
 
 
 def _history(file: SegmentFile, run_id: int, number: int | None) -> Segment:
-    segment = decode_history(file.path, run_id=run_id)
+    segment = decode_history(file.path.read_bytes(), run_id=run_id)
     wrong = misplaced(file, segment, number)
     return replace(segment, rows=segment.rows[:0] if wrong else segment.rows, damage=segment.damage + wrong)
 

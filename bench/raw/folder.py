@@ -18,8 +18,8 @@ from bench.raw.slots import Rows, closed_ns, observer_slots, writer_slots
 from evidence.findings import Finding
 from evidence.folder import RunFolder
 from evidence.raw import history, wirelog
-from evidence.raw.crc import crc32
 from evidence.raw.history import BOOT_SHIFT, SLOT, SLOT_BYTES, SLOTS
+from evidence.raw.segments import crc32
 from evidence.raw.wirelog import RECORD, RECORD_BYTES, RECORDS, first_seq_of
 from harness.provenance import provenance
 from protocol.wire import encode_metadata, ledger_path

@@ -22,8 +22,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from evidence.codes import NEVER, ErrorCode, Holding, Kind, Outcome, Proof
-from evidence.raw.crc import agree
-from evidence.raw.segments import named_damages, packed, records_at, wrong_header
+from evidence.raw.segments import agree, named_damages, packed, records_at, wrong_header
 from evidence.schemas import CENSUS, OPERATIONS, table_of
 
 MAGIC = b"FPHIST1\n"
@@ -108,11 +107,6 @@ def rows_at(table: str, client: int, files: Sequence[Path], places: NDArray[np.i
     halves: Words = rows.view("<i8").reshape(len(rows), 2, _WORDS // 2)
     halves[_unfinished(halves[:, 1]), 1] = 0
     return _table(table, rows, client)
-
-
-def decode_segment(path: Path, *, run_id: int) -> Segment:
-    """The rows of the file at ``path``; ``OSError`` when it cannot be read, never for its content."""
-    return decode(path.read_bytes(), run_id=run_id)
 
 
 def decode(data: bytes, *, run_id: int) -> Segment:

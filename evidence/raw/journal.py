@@ -48,14 +48,13 @@ NO_MARK = Mark(0, 0)
 class Records:
     """What some of a journal holds: entries as rows of (ledger, entry), marks by the ledger they are of.
 
-    ``others`` counts marks of other kinds. ``torn`` is how many bytes a last record had that was cut.
+    Marks of other kinds are left out. ``torn`` is how many bytes a last record had that was cut.
     ``broken`` says why what follows could not be read, empty when all was.
     """
 
     places: NDArray[np.int64]
     keyed: frozenset[int] = frozenset()
     fenced: frozenset[int] = frozenset()
-    others: int = 0
     torn: int = 0
     broken: str = ""
 
@@ -132,7 +131,6 @@ def _records(found: list[tuple[int, int]], *, torn: int = 0, broken: str = "") -
         places=np.array([place for place in found if place[1] >= 0], dtype=np.int64).reshape(-1, 2),
         keyed=frozenset(ledger for ledger, mark in marks if mark == KEY),
         fenced=frozenset(ledger for ledger, mark in marks if mark == FENCE),
-        others=sum(mark not in (KEY, FENCE) for _, mark in marks),
         torn=torn,
         broken=broken,
     )

@@ -19,15 +19,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from evidence.raw.crc import agree
-from evidence.raw.segments import named_damages, packed, wrong_header
+from evidence.raw.segments import agree, named_damages, packed, wrong_header
 
 MAGIC = b"FPWIRE1\n"
 VERSION = 2
 HEADER_BYTES = 128
 RECORD_BYTES = 112
 RECORDS = 131_072
-HEADER_CRC_AT = 124
 CRC_AT = 96
 
 HEADER = packed(
@@ -86,21 +84,15 @@ def decode(data: bytes | Bytes, *, run_id: int) -> WireSegment:
     content = np.frombuffer(data, dtype=np.uint8)
     head = content[:HEADER_BYTES].tobytes()
     wrong = wrong_header(head, HEADER, magic=MAGIC, layout=_LAYOUT, run_id=run_id, what="log")
-    number, first_seq = (
-        (0, 0) if wrong else np.frombuffer(head, dtype=HEADER)[["number", "first_seq"]][0].item()
-    )
-    wrong = wrong or _wrong_number(number, first_seq)
+    if not wrong:
+        number, first_seq = np.frombuffer(head, dtype=HEADER)[["number", "first_seq"]][0].item()
+        if number < 1 or first_seq != first_seq_of(number):
+            wrong = f"segment {number} begins with record {first_seq}"
     if wrong:
         return WireSegment(0, 0, np.empty(0, dtype=RECORD), damage=(wrong,))
     room = min(RECORDS, (len(content) - HEADER_BYTES) // RECORD_BYTES)
     stored = content[HEADER_BYTES : HEADER_BYTES + room * RECORD_BYTES].reshape(room, RECORD_BYTES)
     return _decode(stored, number, len(content))
-
-
-def _wrong_number(number: int, first_seq: int) -> str:
-    if number < 1 or first_seq != first_seq_of(number):
-        return f"segment {number} begins with record {first_seq}"
-    return ""
 
 
 def _decode(stored: Bytes, number: int, size_bytes: int) -> WireSegment:

@@ -143,13 +143,13 @@ def _highest_attempts(folder: RunFolder) -> dict[int, int]:
 
     from evidence.codes import Kind
     from evidence.collect.histories import segment_files
-    from evidence.raw.history import decode_segment
+    from evidence.raw.history import decode
 
     highest: dict[int, int] = {}
     run_id = int(folder.run()["run_id"])
     for file in segment_files(folder.operations):
         named = pc.field("kind").isin([Kind.ADD, Kind.ENTRY])
-        table = decode_segment(file.path, run_id=run_id).table("operations").filter(named)
+        table = decode(file.path.read_bytes(), run_id=run_id).table("operations").filter(named)
         for row in table.group_by("ledger").aggregate([("entry", "max")]).to_pylist():
             highest[row["ledger"]] = max(row["entry_max"], highest.get(row["ledger"], -1))
     return highest

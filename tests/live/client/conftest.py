@@ -15,7 +15,7 @@ from cluster.processes.settings import RunSpec
 from cluster.servers.cluster import Cluster
 from evidence.collect.histories import segment_files
 from evidence.folder import RunFolder
-from evidence.raw.history import decode_segment
+from evidence.raw.history import decode
 from protocol.modes import MODES
 
 RUN_ID = 2**64 - 99
@@ -50,7 +50,7 @@ def recorded(folder: RunFolder) -> Callable[..., Rows]:
         rows: Rows = []
         for file in segment_files(folder.operations):
             if file.client == client:
-                segment = decode_segment(file.path, run_id=RUN_ID)
+                segment = decode(file.path.read_bytes(), run_id=RUN_ID)
                 assert segment.damage == ()
                 rows += segment.table(table).to_pylist()
         return [row for row in rows if all(row[name] == value for name, value in wanted.items())]

@@ -13,7 +13,7 @@ from cluster.waiting import wait_until
 from evidence.codes import NEVER, Flag, Holding, Kind, Outcome
 from evidence.collect.histories import segment_files
 from evidence.folder import RunFolder
-from evidence.raw.history import decode_segment
+from evidence.raw.history import decode
 from protocol.modes import MODES
 
 QUORUMS = {"ensemble": 3, "write_quorum": 3, "ack_quorum": 2}
@@ -35,7 +35,7 @@ def rows(cluster: Any, client: str, table: str = "operations", **wanted: int) ->
     found = []
     for file in segment_files(cluster.site.spec.folder.operations):
         if file.client == client:
-            found += decode_segment(file.path, run_id=5).table(table).to_pylist()
+            found += decode(file.path.read_bytes(), run_id=5).table(table).to_pylist()
     return [row for row in found if all(row[name] == value for name, value in wanted.items())]
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from evidence.codes import ErrorCode, Kind, Outcome, Proof
 from evidence.findings import Verdict
 from evidence.folder import RunFolder
-from evidence.raw.crc import crc32
 from evidence.raw.history import CRC_AT, HALF_BYTES, SLOT, SLOT_BYTES
+from evidence.raw.segments import crc32
 from evidence.seal import FILES, SEAL
 from harness.judging import compare_with_plan
 from tests.inline import judged

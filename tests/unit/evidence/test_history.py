@@ -23,7 +23,6 @@ from evidence.raw.history import (
     SLOTS,
     Segment,
     decode,
-    decode_segment,
     rows_at,
 )
 from evidence.schemas import CENSUS, OPERATIONS
@@ -221,7 +220,7 @@ def test_rows_are_found_again_by_their_places(tmp_path: Path, table: str) -> Non
     files = [tmp_path / "1.hist", tmp_path / "2.hist"]
     for file, data in zip(files, (hurt, history(add(5), census(6, 1))), strict=True):
         file.write_bytes(data)
-    segments = [decode_segment(file, run_id=RUN_ID) for file in files]
+    segments = [decode(file.read_bytes(), run_id=RUN_ID) for file in files]
     keys = [segment.keys(table, place * SLOTS) for place, segment in enumerate(segments)]
     whole = pa.concat_tables([segment.table(table) for segment in segments])
     ledger, entry, places = np.concatenate(keys, axis=1)
@@ -280,9 +279,9 @@ def test_a_full_file_is_decoded_at_once(tmp_path: Path) -> None:
     data = bytes(history())[:SLOT_BYTES] + np.tile(slot, SLOTS).tobytes()
     path = tmp_path / "writer-002-000001.hist"
     path.write_bytes(data)
-    decode_segment(path, run_id=RUN_ID)
+    decode(path.read_bytes(), run_id=RUN_ID)
     began = time.process_time()
-    segment = decode_segment(path, run_id=RUN_ID)
+    segment = decode(path.read_bytes(), run_id=RUN_ID)
     assert segment.slots == SLOTS
     assert segment.table("operations").num_rows == 1  # all others claim the first one's number
     assert time.process_time() - began < 0.5

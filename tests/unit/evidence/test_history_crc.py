@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from evidence.raw.crc import agree, crc32
+from evidence.raw.segments import agree, crc32
 
 RECORDS = arrays.arrays(np.uint8, st.tuples(st.integers(0, 20), st.integers(5, 128)))
 

@@ -47,7 +47,7 @@ def test_entries_and_marks_are_told_apart():
     data += record(4, EXPLICIT_LAC) + record(5, FORCE) + record(5, 7)
     found = parse(data)
     assert found.places.tolist() == [[4, 0], [4, 1], [5, 7]]
-    assert (found.keyed, found.fenced, found.others) == ({4}, {4}, 2)
+    assert (found.keyed, found.fenced) == ({4}, {4})
     assert (found.torn, found.broken) == (0, "")
 
 
@@ -119,7 +119,7 @@ def test_journals_of_real_bookies(path):
     """Seven entries in one ledger; five in the next, which another client then fenced and recovered."""
     found = parse(gzip.decompress(path.read_bytes()))
     assert found.places.tolist() == [[0, n] for n in range(7)] + [[1, n] for n in (0, 1, 2, 3, 4, 4)]
-    assert (found.keyed, found.fenced, found.others) == ({0, 1}, {1}, 0)
+    assert (found.keyed, found.fenced) == ({0, 1}, {1})
     assert (found.torn, found.broken) == (0, "")
 
 

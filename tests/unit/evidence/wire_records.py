@@ -12,7 +12,6 @@ from evidence.raw.wirelog import (
     CRC_AT,
     HEADER,
     HEADER_BYTES,
-    HEADER_CRC_AT,
     MAGIC,
     RECORD,
     RECORD_BYTES,
@@ -77,7 +76,7 @@ def _header(number: int, fields: Fields) -> bytes:
         "number": number,
         "records": RECORDS,
     }
-    content = _packed(HEADER, usual | fields)[:HEADER_CRC_AT]
+    content = _packed(HEADER, usual | fields)[:-4]
     return content + zlib.crc32(content).to_bytes(4, "little")
 
 
