@@ -36,6 +36,8 @@ class RunRequest:
     cures: tuple[str, ...] = ()
     pause_on: str = ""
     """``anomaly`` or ``end``: leaves the cluster up before it is stopped."""
+    steps_s: float | None = None
+    """Seconds after which the steps end, with what they wait for, and the run is judged; None: no limit."""
     repeat: tuple[str, ...] = ()
     """The command that repeats the run where it is not ``fencepost run``."""
 

@@ -224,7 +224,8 @@ class Recorders:
 class WorkerPool(Recorders):
     """Runs experiments: processes that record, and one that judges; all log to ``worker.log`` in ``folder``.
 
-    Recording has ``run_s`` seconds, and so has judging.
+    The steps of a run have ``run_s`` seconds, and so has judging. A run that has not ended after twice as
+    long is killed.
     """
 
     def __init__(self, folder: Path, results: Path, *, run_s: float, parallel: int = 1) -> None:
@@ -241,8 +242,8 @@ class WorkerPool(Recorders):
         recorded, judged = Recording(""), Judging(Status.ERROR)
         try:
             self._warm_up()
-            order = RecordOrder(experiment.request(self._results), digest=experiment.digest)
-            recorded = self.record(order, self._run_s)
+            request = replace(experiment.request(self._results), steps_s=self._run_s)
+            recorded = self.record(RecordOrder(request, digest=experiment.digest), 2 * self._run_s)
             judged = of_error(recorded.error) if recorded.error else self._judged(recorded.folder)
         except NoAnswerError as error:
             judged = Judging(error.status, why=f"{error}")

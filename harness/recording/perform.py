@@ -52,6 +52,8 @@ def run_rounds(stage: Stage) -> None:
             stage.note(sentence(error))
         stage.left_out = sentence(error)
         stage.narrator.event(f"the steps behind are left out: {stage.left_out}", style="yellow")
+    finally:
+        stage.steps_until = None
 
 
 def _all_rounds(stage: Stage) -> None:

@@ -72,6 +72,8 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator:
             ledgers = Ledgers(steps, rounds=plan.plan.rounds)
             active = Active(cluster, faults.write, ledger=ledgers.id, random=plan.stream)
             stage = Stage(cluster, active, ledgers, narrator, plan, folder, steps)
+            if prepared.request.steps_s is not None:
+                stage.steps_until = time.monotonic() + prepared.request.steps_s
             try:
                 finals = _steps_and_observation(stage)
                 if prepared.request.pause_on and judge is not None:

@@ -178,6 +178,8 @@ class Stage:
     round: int = 1
     left_out: str = ""
     ended_by: FencepostError | None = None
+    steps_until: float | None = None
+    """The time, of the monotonic clock, at which the steps end, whatever they wait for."""
     otherwise: list[str] = field(default_factory=list)
     _noted: set[Exit] = field(default_factory=set)
     _logs: BootLogs = field(default_factory=BootLogs)
@@ -209,13 +211,18 @@ class Stage:
         return [death for death in self.cluster.unplanned() if death not in self._noted]
 
     def assert_alive(self) -> None:
-        """Raise ``UnplannedDeathError`` when a process has ended on its own, ``StepError`` once steps end."""
+        """Raise ``UnplannedDeathError`` when a process has ended on its own, ``StepError`` once steps end.
+
+        ``NotReadyError`` when their time is over.
+        """
         if deaths := self.unnoted():
             raise UnplannedDeathError(
                 "; ".join(map(format_death, deaths)), remedy=f"the logs are in {self.folder.servers}"
             )
         if self.ended_by is not None:
             raise StepError(f"the steps ended meanwhile: {self.ended_by}")
+        if self.steps_until is not None and time.monotonic() > self.steps_until:
+            raise NotReadyError("the run's limit of time ended its steps")
 
 
 def by_itself(death: Exit) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
@@ -119,6 +120,18 @@ def test_what_the_servers_do_otherwise_ends_the_steps_and_is_noted(
     played(stage, monkeypatch, (spec("start"), spec("kill")), start=raising(error))
     assert stage.left_out == str(error)
     assert stage.otherwise == [str(error)]
+
+
+def test_steps_that_take_longer_than_the_run_may_end_and_the_run_is_judged(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.steps_until = time.monotonic()
+    played(stage, monkeypatch, (spec("start"),), start=raising(FaultError("nothing is begun any more")))
+    assert stage.otherwise == ["the run's limit of time ended its steps"]
+    stage.assert_alive()  # what follows the steps has its own limits
+    stage.steps_until = time.monotonic() + 60
+    played(stage, monkeypatch, (spec("start"),), start=lambda *_: Done("b1 is ready"))
+    assert len(stage.otherwise) == 1
 
 
 def test_a_step_with_another_outcome_ends_the_steps(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
