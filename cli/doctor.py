@@ -22,6 +22,7 @@ def command(bookie_conf: Path | None, version: str | None) -> int:
     """Check this machine (JDK, memory, disk, addresses and more), and with --bookie-conf a configuration."""
     from cluster.advice import configuration_warnings
     from cluster.doctor import checks
+    from cluster.known_findings import of_parts
     from cluster.releases.versions import DEFAULT_VERSION
     from harness.request import properties_of
     from protocol.wording import counted
@@ -36,9 +37,12 @@ def command(bookie_conf: Path | None, version: str | None) -> int:
             click.echo(typed(f"      {check.remedy}"))
     if bookie_conf is not None:
         chosen = version or DEFAULT_VERSION
-        warnings = configuration_warnings(properties_of(bookie_conf), chosen)
-        number = counted(len(warnings), "warning") if warnings else "no warnings"
-        click.echo(f"{bookie_conf} with BookKeeper {chosen}: {number}")
+        conf = properties_of(bookie_conf)
+        warnings = configuration_warnings(conf, chosen)
+        number = counted(len(warnings), "warning") if warnings else "no setting to warn of"
+        click.echo(f"{bookie_conf} with BookKeeper {chosen}: {number}; findings that apply are below")
         for warning in warnings:
             click.echo(f"warn  {warning}")
+        for line in of_parts(conf, chosen):
+            click.echo(f"      {line}")
     return 2 if any(check.state == "fail" for check in found) else 0

@@ -1,8 +1,8 @@
 """Warnings about a bookie's configuration that does not do what it seems to do.
 
 Three kinds: keys that a release does not read (BookKeeper ignores unknown keys silently), combinations
-that do not protect acknowledged entries, and settings, off by default, with a known defect. A key that a
-release reads is a string constant in one of its classes, which are read straight from the jars. Returns
+that do not protect acknowledged entries, and settings with a known defect (:mod:`cluster.known_findings`).
+A key that a release reads is a string constant in one of its classes, which are read from the jars. Returns
 sentences; changes and starts nothing. Sources: BP-46, BookKeeper's code from 4.14 to 4.18 as the
 sentences say, and the JVM Specification, section 4.4.
 """
@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
+from cluster.known_findings import of_settings
 from cluster.releases import artifacts
 from cluster.releases.versions import parse
 from protocol.errors import PrerequisiteError
@@ -30,29 +31,6 @@ _UTF8, _STRING = 1, 8
 _SIZES = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 17: 4, 18: 4, 19: 2, 20: 2}
 _TWO_SLOTS = {5, 6}  # a long or a double takes two indices
 _HEADER_BYTES = 10
-_DEFECTS: Mapping[str, tuple[str, str, str]] = {
-    "useTransactionalCompaction": (
-        "4.16.0",
-        "a compaction that a crash interrupts can delete entries of other ledgers later",
-        "compaction-interrupted",
-    ),
-    "gcEntryLogMetadataCacheEnabled": (
-        "4.15.0",
-        "with gcEntryLogMetadataCachePath set, a bookie with a replaced disk deletes new entry logs",
-        "old-log-metadata",
-    ),
-    "entryLogPerLedgerEnabled": (
-        "4.14.1",
-        "flushes can wait for each other forever, and after a crash the bookie does not start",
-        "flush-deadlock",
-    ),
-    "dbStorage_directIOEntryLogger": (
-        "4.16.0",
-        "with little direct memory no flushed entry can be read",
-        "direct-io-readers",
-    ),
-}
-"""By key, false by default: the first affected release here, what can happen, and the finding's page."""
 
 
 def configuration_warnings(conf: Mapping[str, str], version: str) -> list[str]:
@@ -68,13 +46,8 @@ def configuration_warnings(conf: Mapping[str, str], version: str) -> list[str]:
         ignored = [f"the keys were not compared with BookKeeper {version}: {error}"]
     else:
         ignored = [_ignored(key, version, known) for key in sorted(conf.keys() - known)]
-    defects = [
-        f"{key}=true: {effect} (docs/findings/{page}.md)"
-        for key, (first, effect, page) in _DEFECTS.items()
-        if flag(conf, key, default=False) and release >= parse(first)
-    ]
     combinations = _combinations(conf, version, integrity_exists=release >= parse(FIRST_IN[INTEGRITY]))
-    return [*ignored, *combinations, *defects]
+    return [*ignored, *combinations, *of_settings(conf, version)]
 
 
 def known_keys(version: str) -> frozenset[str]:

@@ -79,7 +79,8 @@ def test_doctor_warns_of_a_setting_that_the_release_does_not_read(tmp_path: Path
     done = run("doctor", "--bookie-conf", str(conf))
     assert "warn  journalWriteDataa: BookKeeper 4.18.0 does not read this key" in done.stdout
     assert "did you mean journalWriteData?" in done.stdout
-    assert "bk_server.conf with BookKeeper 4.18.0: 1 warning\n" in done.stdout
+    assert "bk_server.conf with BookKeeper 4.18.0: 2 warnings" in done.stdout
+    assert "The default storage: " in done.stdout
 
 
 def test_explore_prints_a_plan_that_can_be_loaded(tmp_path: Path) -> None:

@@ -1,0 +1,121 @@
+"""Which findings apply to a bookie's configuration, from the index ``docs/findings/README.md``.
+
+The index lists each finding once, in a part for what it needs. A part applies by the configuration's journal
+and storage; a finding of a setting by that setting. Reads the index only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cluster.releases.versions import parse
+from protocol.modes import DB_STORAGE, DEFAULT_STORAGE, STORAGE, flag, mode_of
+from protocol.wording import counted
+
+INDEX = Path(__file__).resolve().parents[1] / "docs" / "findings" / "README.md"
+Conf = Mapping[str, str]
+
+PARTS: Mapping[str, Callable[[Conf], bool]] = {
+    "Any configuration": lambda _: True,
+    "BP-46's protection": lambda conf: mode_of(conf) == "protected" and _db_storage(conf),
+    "The journal": lambda conf: flag(conf, "journalWriteData", default=True),
+    "The default storage": lambda conf: not _db_storage(conf),
+    "`DbLedgerStorage`": lambda conf: _db_storage(conf),
+    "Autorecovery and auditor": lambda conf: flag(conf, "autoRecoveryDaemonEnabled", default=True),
+}
+"""The parts of the index that a bookie's own configuration decides, and whether they apply."""
+
+OFF_BY_DEFAULT = "Settings that are off by default"
+SETTINGS: Mapping[str, Callable[[Conf], str]] = {
+    "compaction-interrupted": lambda conf: _on(conf, "useTransactionalCompaction"),
+    "old-log-metadata": lambda conf: (
+        _on(conf, "gcEntryLogMetadataCacheEnabled") if conf.get("gcEntryLogMetadataCachePath") else ""
+    ),
+    "flush-deadlock": lambda conf: _on(conf, "entryLogPerLedgerEnabled"),
+    "direct-io-readers": lambda conf: _on(conf, "dbStorage_directIOEntryLogger") if _db_storage(conf) else "",
+    "rack-lost-replaced": lambda conf: _on(conf, "enforceMinNumFaultDomainsForWrite"),
+    "ledger-directories": lambda conf: _on(conf, "allowStorageExpansion") if _db_storage(conf) else "",
+}
+"""By page: the setting that brings the finding, or nothing where the configuration does not have it."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """A row of the index."""
+
+    page: str
+    title: str
+    effect: str
+
+    def __str__(self) -> str:
+        return f"{self.effect}: {self.title} (docs/findings/{self.page}.md)"
+
+
+def of_settings(conf: Conf, version: str) -> list[str]:
+    """One sentence for each finding that a setting of ``conf`` brings on this release."""
+    rows = {one.page: one for _, row in _index(version) for one in row}
+    named = {page: setting(conf) for page, setting in SETTINGS.items() if page in rows}
+    if "read-limit" in rows and (limit := _read_limit(conf, version)):
+        named["read-limit"] = f"{limit}, with clients that have useV2WireProtocol"
+    return [f"{setting}: {rows[page]}" for page, setting in named.items() if setting]
+
+
+def of_parts(conf: Conf, version: str) -> Iterator[str]:
+    """Each part of the index that applies, its number of findings, and those of severity P1."""
+    index = list(_index(version))
+    for part, rows in index:
+        if rows and part in PARTS and PARTS[part](conf):
+            severe = [one for one in rows if one.effect.startswith("P1")]
+            yield f"{part}: {counted(len(rows), 'known finding')}, {len(severe)} of severity P1"
+            yield from (f"  {one}" for one in severe)
+    others = [part for part, rows in index if rows and part not in PARTS and part != OFF_BY_DEFAULT]
+    yield f"other parts of docs/findings/README.md, which this file does not decide: {', '.join(others)}"
+
+
+def _index(version: str) -> Iterator[tuple[str, list[Known]]]:
+    """The parts of the index, each with its findings on this release."""
+    text = INDEX.read_text(encoding="utf-8")
+    first = _first_releases(text)
+    for part, body in re.findall(r"^### (.+)\n((?:(?!##).*\n)*)", text, re.M):
+        rows = re.findall(r"^\| \[(.+)\]\(([\w-]+)\.md\) \| ([^|]+) \|", body, re.M)
+        yield (
+            part,
+            [
+                Known(page, title, effect)
+                for title, page, effect in rows
+                if parse(version) >= parse(first.get(page, "4.14.0"))
+            ],
+        )
+
+
+def _first_releases(index: str) -> dict[str, str]:
+    """The first affected release by page; a finding that is not listed affects all."""
+    listed = index.partition("## By release\n")[2].partition("\n## ")[0]
+    items = re.findall(r"^- \*\*([\d.]+)\*\*:(.*?)(?=^- |\Z)", listed, re.M | re.S)
+    return {
+        page: version
+        for version, text in items
+        for page in re.findall(r"\]\(([\w-]+)\.md\)", text.partition("  Other releases")[0])
+        if page != "read-limit"  # listed with its default only
+    }
+
+
+def _db_storage(conf: Conf) -> bool:
+    return conf.get(STORAGE, DEFAULT_STORAGE).strip() == DB_STORAGE
+
+
+def _on(conf: Conf, key: str) -> str:
+    return f"{key}=true" if flag(conf, key, default=False) else ""
+
+
+def _read_limit(conf: Conf, version: str) -> str:
+    """The limit of reads in progress: no limit by default, except on 4.18.0."""
+    if not flag(conf, "readWorkerThreadsThrottlingEnabled", default=True):
+        return ""
+    key = "maxReadsInProgressLimit"
+    if key not in conf:
+        return f"{key} is 10000 by default on 4.18.0" if parse(version) == (4, 18, 0) else ""
+    return "" if conf[key].strip() == "0" else f"{key}={conf[key]}"

@@ -1,0 +1,78 @@
+"""A configuration has the findings of its parts of the index, and those of its settings."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from cluster.known_findings import INDEX, OFF_BY_DEFAULT, PARTS, SETTINGS, of_parts, of_settings
+from protocol.modes import DB_STORAGE
+
+DB = {"ledgerStorageClass": DB_STORAGE}
+PROTECTED = DB | {"journalWriteData": "false", "dataIntegrityChecking": "true"}
+CACHE = {"gcEntryLogMetadataCacheEnabled": "true"}
+
+
+def parts(conf: dict[str, str], version: str = "4.18.0") -> str:
+    return "\n".join(of_parts(conf, version))
+
+
+def pages(conf: dict[str, str], version: str = "4.17.3") -> list[str]:
+    return re.findall(r"findings/([\w-]+)\.md", "\n".join(of_settings(conf, version)))
+
+
+@pytest.mark.parametrize(
+    ("conf", "there", "absent"),
+    [
+        ({}, ["torn-entry-log", "fence-default-storage", "journal-rolled"], ["failed-flush-forgotten"]),
+        (PROTECTED, ["preboot-not-awaited", "never-boots"], ["journal-rolled"]),
+        (DB, ["failed-flush-forgotten", "length-damaged"], ["torn-entry-log", "never-boots"]),
+    ],
+)
+def test_the_findings_of_the_journal_and_of_the_storage(
+    conf: dict[str, str], there: list[str], absent: list[str]
+) -> None:
+    text = parts(conf)
+    assert [page for page in there if f"findings/{page}.md" not in text] == []
+    assert [page for page in absent if page in text] == []
+
+
+def test_a_release_before_a_finding_does_not_have_it() -> None:
+    assert "journal-rolled" not in parts({}, "4.15.4")
+    assert pages({"useTransactionalCompaction": "true"}, "4.15.4") == []
+
+
+@pytest.mark.parametrize(
+    ("conf", "page"),
+    [
+        ({"useTransactionalCompaction": "true"}, "compaction-interrupted"),
+        (CACHE | {"gcEntryLogMetadataCachePath": "/x"}, "old-log-metadata"),
+        (CACHE, ""),
+        ({"entryLogPerLedgerEnabled": "true"}, "flush-deadlock"),
+        (DB | {"dbStorage_directIOEntryLogger": "true"}, "direct-io-readers"),
+        ({"dbStorage_directIOEntryLogger": "true"}, ""),
+        ({"enforceMinNumFaultDomainsForWrite": "true"}, "rack-lost-replaced"),
+        (DB | {"allowStorageExpansion": "true"}, "ledger-directories"),
+        ({"maxReadsInProgressLimit": "1000"}, "read-limit"),
+        ({"maxReadsInProgressLimit": "0"}, ""),
+        ({"maxReadsInProgressLimit": "9", "readWorkerThreadsThrottlingEnabled": "false"}, ""),
+        ({"allowStorageExpansion": "false"}, ""),
+    ],
+)
+def test_the_findings_of_a_setting(conf: dict[str, str], page: str) -> None:
+    assert pages(conf) == ([page] if page else [])
+
+
+def test_the_limit_of_reads_is_the_default_of_one_release() -> None:
+    assert pages({}, "4.18.0") == ["read-limit"]
+    assert pages({"maxReadsInProgressLimit": "0"}, "4.18.0") == []
+    assert pages({}, "4.17.3") == []
+
+
+def test_the_index_has_every_part_and_page_that_is_named_here() -> None:
+    index = INDEX.read_text(encoding="utf-8")
+    assert [part for part in PARTS if f"### {part}\n" not in index] == []
+    assert [page for page in SETTINGS if f"]({page}.md) |" not in index] == []
+    off = index.partition(f"### {OFF_BY_DEFAULT}\n")[2].partition("\n### ")[0]
+    assert set(re.findall(r"\]\(([\w-]+)\.md\) \|", off)) <= SETTINGS.keys()
