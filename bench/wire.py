@@ -81,7 +81,7 @@ def _make_plain(cluster: Cluster) -> None:
     for source, destination in cluster.links.pairs():
         if is_bookie(destination):
             for toxic in _TOXICS:
-                rest.delete(f"/proxies/{link_name(source, destination)}/toxics/{toxic}")
+                rest.call("DELETE", f"/proxies/{link_name(source, destination)}/toxics/{toxic}")
 
 
 def _measured(cluster: Cluster, handle: str, entries: int) -> Turn:

@@ -29,9 +29,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TypedDict
-
-from toxiproxy.toxic import Toxic
+from typing import Any
 
 from cluster.messages import HOLDING, Rule, Rulebook, RuleState, Way
 from cluster.toxiproxy import Rest
@@ -67,19 +65,8 @@ class Traffic:
     size_bytes: int
 
 
-class _Proxy(TypedDict):
-    """One link as toxiproxy describes it; addresses are ``host:port``."""
-
-    name: str
-    listen: str
-    upstream: str
-    enabled: bool
-
-
-class _Toxified(_Proxy):
-    toxics: list[dict[str, object]]
-
-
+Proxy = dict[str, Any]
+"""One link as toxiproxy describes it: ``name``, ``listen``, ``upstream``, ``enabled``, and its ``toxics``."""
 CLEAR = LinkState(cut=False, held=(), latency_ms=0, rate_bytes_per_s=0)
 _TIMEOUT_S = 60.0
 _BYTES_PER_KILOBYTE = 1000
@@ -105,14 +92,14 @@ class Links:
 
     def state(self, source: str, destination: str) -> LinkState:
         """What the proxy says of the link now; ``LinkError`` when it does not say."""
-        proxy = self._rest.get(self._path(source, destination))
+        proxy = self._rest.call("GET", self._path(source, destination))
         return _state(proxy, self._held_by_rule(source, destination))
 
     def cut(self, source: str, destination: str) -> None:
         """Close the link's connections and refuse new ones."""
         path = self._faultable(source, destination)
         with self._orders[source, destination]:
-            self._rest.post(path, {"enabled": False})
+            self._rest.call("POST", path, {"enabled": False})
             self._expect(source, destination, self.state(source, destination).cut, "cut")
 
     def hold(self, source: str, destination: str, way: Way) -> None:
@@ -167,7 +154,7 @@ class Links:
             # Answers first, so that answers to requests that are let go now are not kept back.
             for way in reversed(self._held_by_rule(source, destination)):
                 self._rulebook.remove(link_name(source, destination), HOLDING[way].id)
-            self._rest.post(path, {"enabled": True})
+            self._rest.call("POST", path, {"enabled": True})
             self._expect(source, destination, self.state(source, destination) == CLEAR, "healed")
 
     def filters(self, source: str, destination: str) -> bool:
@@ -204,12 +191,12 @@ class Links:
         """
         if not self._logged:
             return None
-        log = self._rest.get("/fencepost/log")
+        log = self._rest.call("GET", "/fencepost/log")
         names = [link_name(*pair) for pair in self._orders if self.filters(*pair)]
         return {"log": log, "links": {name: self._counters(name) for name in names}}
 
     def _counters(self, link: str) -> dict[str, int]:
-        counters = self._rest.get(f"/fencepost/links/{link}/counters")
+        counters = self._rest.call("GET", f"/fencepost/links/{link}/counters")
         return {name: count for name, count in counters.items() if name != "rules"}
 
     def _path(self, source: str, destination: str) -> str:
@@ -243,12 +230,12 @@ class Links:
 
     def _add(self, path: str, kind: str, way: Way, attributes: Mapping[str, int]) -> None:
         toxic = {"name": f"{kind}-{way}", "type": kind, "stream": _STREAMS[way], "attributes": attributes}
-        self._rest.post(f"{path}/toxics", toxic)
+        self._rest.call("POST", f"{path}/toxics", toxic)
 
     def _remove(self, path: str, kinds: Sequence[str]) -> None:
-        for toxic in _toxics(self._rest.get(path)):
-            if toxic.type in kinds:
-                self._rest.delete(f"{path}/toxics/{toxic.name}")
+        for toxic in self._rest.call("GET", path)["toxics"]:
+            if toxic["type"] in kinds:
+                self._rest.call("DELETE", f"{path}/toxics/{toxic['name']}")
 
     def _expect(self, source: str, destination: str, reached: bool, what: str) -> None:
         if not reached:
@@ -274,15 +261,15 @@ def open_links(
     rest = Rest(addresses.proxy, _TIMEOUT_S)
     if log is not None:  # before the first link, or a frame that passed would be missing
         folder, run_id = log
-        rest.post("/fencepost/log", {"path": str(folder.absolute()), "run_id": str(run_id)})
+        rest.call("POST", "/fencepost/log", {"path": str(folder.absolute()), "run_id": str(run_id)})
     pairs = [
         (source, destination)
         for source in sources
         for destination in (*bookies, ZOOKEEPER)
         if source != destination
     ]
-    filtering: list[_Proxy] = []
-    plain: list[_Proxy] = []
+    filtering: list[Proxy] = []
+    plain: list[Proxy] = []
     for source, destination in pairs:
         server = FOLLOWER if destination == ZOOKEEPER and source in following else destination
         listen, upstream = addresses.link(sources[source], destination), addresses.direct(server)
@@ -301,21 +288,21 @@ def no_links(addresses: AddressPlan) -> Links:
     return Links(Rest(addresses.proxy, _TIMEOUT_S), ())
 
 
-def _create(rest: Rest, path: str, wanted: Sequence[_Proxy]) -> None:
-    made = {(link["name"], link["listen"]) for link in rest.post(path, wanted)["proxies"]}
+def _create(rest: Rest, path: str, wanted: Sequence[Proxy]) -> None:
+    made = {(link["name"], link["listen"]) for link in rest.call("POST", path, wanted)["proxies"]}
     missing = [link["name"] for link in wanted if (link["name"], link["listen"]) not in made]
     if missing:
         raise LinkError(f"the proxy did not create {len(missing)} of {len(wanted)} links: {missing[:5]}")
 
 
-def _quorum(addresses: AddressPlan) -> Iterator[_Proxy]:
+def _quorum(addresses: AddressPlan) -> Iterator[Proxy]:
     """How ``zk2`` reaches ``zk1``: the link on which it follows, and that of elections, without faults."""
     name, leader = link_name(FOLLOWER, ZOOKEEPER), addresses.direct(ZOOKEEPER)[0]
     for each, port in ((name, QUORUM_PORT), (f"{name}-election", ELECTION_PORT)):
         yield _proxy(each, (addresses.following, port), (leader, port))
 
 
-def _proxy(name: str, listen: tuple[str, int], upstream: tuple[str, int]) -> _Proxy:
+def _proxy(name: str, listen: tuple[str, int], upstream: tuple[str, int]) -> Proxy:
     return {
         "name": name,
         "listen": f"{listen[0]}:{listen[1]}",
@@ -324,15 +311,12 @@ def _proxy(name: str, listen: tuple[str, int], upstream: tuple[str, int]) -> _Pr
     }
 
 
-def _toxics(proxy: _Toxified) -> list[Toxic]:
-    return [Toxic(**toxic) for toxic in proxy["toxics"]]
-
-
-def _state(proxy: _Toxified, held_by_rule: Sequence[Way]) -> LinkState:
-    toxics = _toxics(proxy)
-    held = {toxic.stream for toxic in toxics if toxic.type == _HOLD} | {_STREAMS[way] for way in held_by_rule}
-    latencies = [toxic.attributes["latency"] for toxic in toxics if toxic.type == _LATENCY]
-    rates = [toxic.attributes["rate"] for toxic in toxics if toxic.type == _BANDWIDTH]
+def _state(proxy: Proxy, held_by_rule: Sequence[Way]) -> LinkState:
+    toxics = proxy["toxics"]
+    held = {_STREAMS[way] for way in held_by_rule}
+    held |= {toxic["stream"] for toxic in toxics if toxic["type"] == _HOLD}
+    latencies = [toxic["attributes"]["latency"] for toxic in toxics if toxic["type"] == _LATENCY]
+    rates = [toxic["attributes"]["rate"] for toxic in toxics if toxic["type"] == _BANDWIDTH]
     return LinkState(
         cut=not proxy["enabled"],
         held=tuple(way for way, stream in _STREAMS.items() if stream in held),

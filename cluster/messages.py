@@ -145,7 +145,7 @@ class Rulebook:
 
     def states(self, link: str) -> Sequence[RuleState]:
         """The counters of all rules in force, in their order."""
-        counters = self._rest.get(f"{_path(link)}/counters")["rules"]
+        counters = self._rest.call("GET", f"{_path(link)}/counters")["rules"]
         return [
             RuleState(one["id"], one["number"], one["matched"], one["acted"], one["held_now"])
             for one in counters
@@ -179,7 +179,7 @@ class Rulebook:
 
     def _order(self, link: str, rules: Sequence[Rule]) -> Any:
         """The proxy's ``rules`` after that, and how many messages were ``released`` from those removed."""
-        return self._rest.put(f"{_path(link)}/rules", {"rules": [rule.as_json() for rule in rules]})
+        return self._rest.call("PUT", f"{_path(link)}/rules", {"rules": [rule.as_json() for rule in rules]})
 
 
 def _path(link: str) -> str:

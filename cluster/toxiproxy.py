@@ -26,23 +26,8 @@ class Rest:
         self._where = "{}:{}".format(*address)
         self._timeout_s = timeout_s
 
-    def get(self, path: str) -> Any:
-        """What is at ``path``."""
-        return self._call("GET", path)
-
-    def post(self, path: str, body: object) -> Any:
-        """Send ``body`` to ``path``; the answer."""
-        return self._call("POST", path, body)
-
-    def put(self, path: str, body: object) -> Any:
-        """Let ``path`` be ``body``; the answer."""
-        return self._call("PUT", path, body)
-
-    def delete(self, path: str) -> Any:
-        """Remove what is at ``path``."""
-        return self._call("DELETE", path)
-
-    def _call(self, verb: str, path: str, body: object = None) -> Any:
+    def call(self, verb: str, path: str, body: object = None) -> Any:
+        """One request (GET, POST, PUT or DELETE); the answer's document, None for an empty answer."""
         order = f"{verb} {path} at {self._where}"
         try:
             response = requests.request(

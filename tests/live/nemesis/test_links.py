@@ -69,7 +69,9 @@ def test_every_source_has_a_link_to_every_server_but_itself(links: Links) -> Non
 def test_zookeeper_of_a_bookie_that_uses_the_follower_is_zk2(proxy: Proxy, addresses: AddressPlan) -> None:
     links = open_links(addresses, SOURCES, BOOKIES, following=["b1"])
     rest = Rest(addresses.proxy, PATIENCE_S)
-    ends = {name: rest.get(f"/proxies/{name}")["upstream"] for name in ("b1-zk1", "b2-zk1", "zk2-zk1")}
+    ends = {
+        name: rest.call("GET", f"/proxies/{name}")["upstream"] for name in ("b1-zk1", "b2-zk1", "zk2-zk1")
+    }
     leader, follower = addresses.direct("zk1")[0], addresses.direct("zk2")[0]
     assert ends == {
         "b1-zk1": f"{follower}:2181",
