@@ -13,6 +13,7 @@ import shutil
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -233,7 +234,8 @@ def _containers() -> Check:
         ping(socket_path())
         from cluster.docker.engine import Engine  # it loads the SDK, which takes long
 
-        missing = Engine().missing(images_of([version]))
+        with closing(Engine()) as engine:
+            missing = engine.missing(images_of([version]))
         words = " ".join(compose_command())
     except (OSError, IncapableError, ServerError):
         return Check("containers", "warn", "no engine answers", f"{_ONLY_DOCKER}: see `docker` above.")

@@ -10,7 +10,7 @@ import fcntl
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import chain
 from pathlib import Path
 
@@ -80,15 +80,16 @@ def abandoned_containers() -> dict[str, list[str]]:
         return {}
     from cluster.docker.engine import Engine  # it loads the SDK, which takes long
 
-    engine = Engine()
-    return abandoned([*engine.containers(RUN_LABEL), *engine.networks(RUN_LABEL)])
+    with closing(Engine()) as engine:
+        return abandoned([*engine.containers(RUN_LABEL), *engine.networks(RUN_LABEL)])
 
 
 def remove_containers(run: str) -> None:
     """Remove a run's containers and networks from the engine."""
     from cluster.docker.engine import Engine
 
-    Engine().sweep(f"{RUN_LABEL}={run}")
+    with closing(Engine()) as engine:
+        engine.sweep(f"{RUN_LABEL}={run}")
 
 
 def unmount_below(folder: Path) -> None:

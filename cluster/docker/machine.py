@@ -12,6 +12,7 @@ import os
 import secrets
 import struct
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from cluster.docker.engine import LOCAL_ENGINE, Engine
@@ -29,8 +30,7 @@ _LEAST_PREFIX = 9
 def require(versions: Sequence[str], results: Path) -> None:
     """Raise ``PrerequisiteError`` for the first thing that is missing."""
     compose_command()
-    engine = Engine()
-    try:
+    with closing(Engine()) as engine:
         missing = engine.missing(images_of(list(versions)))
         if missing:
             raise PrerequisiteError(
@@ -39,8 +39,6 @@ def require(versions: Sequence[str], results: Path) -> None:
             )
         results.mkdir(parents=True, exist_ok=True)
         _require_same_machine(engine, bookkeeper_image(versions[0]).name, results.absolute())
-    finally:
-        engine.close()
 
 
 def _require_same_machine(engine: Engine, image: str, results: Path) -> None:

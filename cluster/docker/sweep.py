@@ -6,6 +6,7 @@ Started by the keeper as ``python -m cluster.docker.sweep LABEL``.
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 
 from cluster.docker.engine import Engine
 from protocol.errors import FencepostError
@@ -14,7 +15,8 @@ from protocol.errors import FencepostError
 def main(label: str) -> int:
     """Remove it all; the exit code."""
     try:
-        Engine().sweep(label)
+        with closing(Engine()) as engine:
+            engine.sweep(label)
     except FencepostError as error:
         print(error, file=sys.stderr)
         return 1

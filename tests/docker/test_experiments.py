@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +34,8 @@ pytestmark = pytest.mark.usefixtures("engine")
 
 
 def labelled(label: str) -> list[Item]:
-    engine = Engine()
-    try:
+    with closing(Engine()) as engine:
         return [*engine.containers(label), *engine.networks(label)]
-    finally:
-        engine.close()
 
 
 def containers_of(folder: Path) -> dict[str, dict[str, Any]]:
@@ -217,7 +215,8 @@ def harness(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int, str]]:
         assert len(left_of(labels[RUN_LABEL])) == made
         yield process, keeper, labels[RUN_LABEL]
         process.kill()
-    Engine().sweep(f"{RUN_LABEL}={labels[RUN_LABEL]}")
+    with closing(Engine()) as engine:
+        engine.sweep(f"{RUN_LABEL}={labels[RUN_LABEL]}")
 
 
 def test_nothing_outlives_a_killed_harness_and_another_run_is_not_met(
