@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 
-from cluster.commands import Result, within
+from cluster.commands import CommandResult, within
 from cluster.local.backend import open_cluster
 from cluster.processes.settings import RunSpec
 from cluster.servers.cluster import Cluster
@@ -82,7 +82,7 @@ def turn(
     return entries / took_s
 
 
-def _ok(result: Result) -> None:
+def _ok(result: CommandResult) -> None:
     if not result.ok:
         raise ClientError(f"the benchmark's client failed: {result.refusal}")
 

@@ -29,15 +29,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checkers.facts.alterations import changes_since, disturbed, injected
-from checkers.facts.boots import Boot, bookie_of, boots_of, by_lives, life_name, life_of, outlasted
+from checkers.facts.boots import Boot, bookie_of, boot_events, boot_id_of, boot_name, boots_of, outlasted
 from checkers.facts.disks import altered, on_disks
 from checkers.facts.ledgers import RELEASED, histories
 from checkers.facts.parts import entries_of, flagged
 from checkers.facts.versions import in_force
-from checkers.facts.wire import ADDS, denies, lives, proven_answers, proven_answers_about_entries
+from checkers.facts.wire import ADDS, boot_ids, denies, proven_answers, proven_answers_about_entries
 from checkers.facts.wording import entries_text
 from checkers.judging.contract import Batch, Checker, Columns, LedgerFact, LedgerFacts, Rows, RunFacts
-from checkers.judging.found import Found, Row, first_rows, kept
+from checkers.judging.found import Found, Row, capped_rows, first_rows
 from checkers.sets.spans import Spans, ints
 from evidence.codes import NEVER, Flag, Kind, Message, Status
 from evidence.findings import Finding, Judgement, Verdict
@@ -61,37 +61,37 @@ _RESTS_ON = ("frames", "ledgers", "operations", "holdings", "servers", "faults")
 
 def _acks(frames: Rows) -> tuple[Rows, ...]:
     """What bookies acknowledged, by kind of add."""
-    return tuple(proven_answers_about_entries(frames, kind).of(status=Status.EOK) for kind in ADDS)
+    return tuple(proven_answers_about_entries(frames, kind).where(status=Status.EOK) for kind in ADDS)
 
 
 def _denials(frames: Rows) -> tuple[Rows, ...]:
     """What bookies denied, by kind of read."""
     reads = (proven_answers_about_entries(frames, kind) for kind in _READS)
-    return tuple(part.where(denies(part["status"])) for part in reads)
+    return tuple(part.filter(denies(part["status"])) for part in reads)
 
 
 def _serving(batch: Batch) -> list[Columns]:
-    parts = (*batch.frames.once(_acks), *batch.frames.once(_denials))
-    return [{"ledger": part["ledger"], "life": lives(part)} for part in parts]
+    parts = (*batch.frames.memo(_acks), *batch.frames.memo(_denials))
+    return [{"ledger": part["ledger"], "boot_id": boot_ids(part)} for part in parts]
 
 
-SERVED = LedgerFact("served", "frames", _serving, key=("ledger", "life"))
-"""Which lives of bookies acknowledged or denied an entry of each ledger."""
+SERVED = LedgerFact("served", "frames", _serving, key=("ledger", "boot_id"))
+"""Which boots of bookies acknowledged or denied an entry of each ledger."""
 
 
 def _forces(batch: Batch) -> Columns:
-    forces = proven_answers(batch.frames, Message.FORCE).of(status=Status.EOK)
-    return {"ledger": forces["ledger"], "life": lives(forces), "asked_ns": forces["asked_ns"]}
+    forces = proven_answers(batch.frames, Message.FORCE).where(status=Status.EOK)
+    return {"ledger": forces["ledger"], "boot_id": boot_ids(forces), "asked_ns": forces["asked_ns"]}
 
 
-FORCED = LedgerFact("forced", "frames", _forces, key=("ledger", "life"), values={"asked_ns": "max"})
-"""The ledgers that each life of a bookie confirmed as synced, and when it was last asked to."""
+FORCED = LedgerFact("forced", "frames", _forces, key=("ledger", "boot_id"), values={"asked_ns": "max"})
+"""The ledgers that each boot of a bookie confirmed as synced, and when it was last asked to."""
 
 
 class Denied(NamedTuple):
-    """What every proof begins with: of neighbouring denials by one life the first."""
+    """What every proof begins with: of neighbouring denials by one boot the first."""
 
-    life: int
+    boot_id: int
     received_ns: int
     asked_ns: int
     kind: int
@@ -117,21 +117,21 @@ class Answers(Checker):
     facts = (SERVED, FORCED, RELEASED)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
-        """The denials that no bookie may give; neighbouring entries that one life denied are one row."""
+        """The denials that no bookie may give; neighbouring entries that one boot denied are one row."""
         frames = batch.frames
-        acks, denied = frames.once(_acks), _table(frames.once(_denials), *Denied._fields[1:])
+        acks, denied = frames.memo(_acks), _table(frames.memo(_denials), *Denied._fields[1:])
         wrong = _wrong(denied, batch, facts, run) if denied.num_rows else ()
-        return Found.of(
+        return Found.from_tables(
             *wrong,
-            acknowledged=sum(part.number for part in acks),
-            read=sum(proven_answers_about_entries(frames, kind).number for kind in _READS),
+            acknowledged=sum(part.num_rows for part in acks),
+            read=sum(proven_answers_about_entries(frames, kind).num_rows for kind in _READS),
             denied=denied.num_rows,
         )
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:  # noqa: ARG002  # by contract
         """Needs an answer to a read from a known boot of a bookie."""
         rows = {kind: found.firsts(kind, 1) if _judged(kind, run) else [] for kind in self.kinds}
-        findings = tuple(_finding(kind, row, run) for kind in self.kinds for row in kept(rows[kind]))
+        findings = tuple(_finding(kind, row, run) for kind in self.kinds for row in capped_rows(rows[kind]))
         lacking = run.shortcomings(_RESTS_ON)
         read = found.count("read")
         verdict = Verdict.VALID if run.wire and read and not lacking else Verdict.UNKNOWN
@@ -157,10 +157,10 @@ def _judged(kind: str, run: RunFacts) -> bool:
 
 
 def _table(parts: Sequence[Rows], *names: str) -> pa.Table:
-    """Answers as (ledger, entry, life) and these columns."""
+    """Answers as (ledger, entry, boot_id) and these columns."""
+    keys = ("ledger", "entry", *names)
     return pa.concat_tables(
-        pa.table({**{name: ints(part[name]) for name in ("ledger", "entry", *names)}, "life": lives(part)})
-        for part in parts
+        pa.table({name: ints(part[name]) for name in keys} | {"boot_id": boot_ids(part)}) for part in parts
     )
 
 
@@ -169,23 +169,23 @@ def _wrong(denied: pa.Table, batch: Batch, facts: LedgerFacts, run: RunFacts) ->
     owing = _owing(facts, run)
 
     @cache
-    def known(ledger: int, life: int) -> tuple[int, ...]:
-        return (_forgotten_ns(ledger, bookie_of(life), facts, run),)
+    def known(ledger: int, boot_id: int) -> tuple[int, ...]:
+        return (_forgotten_ns(ledger, bookie_of(boot_id), facts, run),)
 
     @cache
-    def marked(ledger: int, life: int) -> tuple[int, ...]:
+    def marked(ledger: int, boot_id: int) -> tuple[int, ...]:
         return max(
             (_marked_until_ns(ledger, boot, facts, run), boot.number, crashed.number)
-            for boot, crashed in owing[life]
+            for boot, crashed in owing[boot_id]
         )
 
-    own, held = _acknowledged(denied, batch.frames.once(_acks)), _on_disk(denied, batch.once(on_disks), run)
-    after = denied.filter(pc.is_in(denied["life"], pa.array(list(owing), pa.int64())))
-    flushed = _flushed(denied, batch.frames.once(_acks), run.once(_flushed_since))
-    durable = _flushed(denied, batch.frames.once(_acks), run.once(_durable_since))
+    own, held = _acknowledged(denied, batch.frames.memo(_acks)), _on_disk(denied, batch.memo(on_disks), run)
+    after = denied.filter(pc.is_in(denied["boot_id"], pa.array(list(owing), pa.int64())))
+    flushed = _flushed(denied, batch.frames.memo(_acks), run.memo(_flushed_since))
+    durable = _flushed(denied, batch.frames.memo(_acks), run.memo(_durable_since))
     durable = _others(_others(durable, held), flushed)
     durable = durable.filter(_synced(durable, batch, facts))
-    own = own.append_column("acked_by", own["life"])
+    own = own.append_column("acked_by", own["boot_id"])
     yield _rows(_OWN, _in_time(own, known, "until_ns"), *Acked._fields)
     yield _rows(_FLUSHED, _in_time(flushed, known, "until_ns"), *Acked._fields)
     yield _rows(_DURABLE, _in_time(durable, known, "until_ns"), *Acked._fields)
@@ -196,56 +196,55 @@ def _wrong(denied: pa.Table, batch: Batch, facts: LedgerFacts, run: RunFacts) ->
 def _acknowledged(denied: pa.Table, acks: Sequence[Rows]) -> pa.Table:
     """Denials asked for after the same boot's EOK to an add of the entry had been received."""
     taken = _table(acks, "kind", "received_ns").rename_columns({"kind": "added", "received_ns": "acked_ns"})
-    both = taken.join(denied, ["ledger", "entry", "life"], join_type="inner", use_threads=False)
+    both = taken.join(denied, ["ledger", "entry", "boot_id"], join_type="inner", use_threads=False)
     return both.filter(pc.less(both["acked_ns"], both["asked_ns"]))
 
 
 def _flushed(denied: pa.Table, acks: Sequence[Rows], since: Mapping[int, int]) -> pa.Table:
-    """Denials of what an earlier life acknowledged, if each life from that one on was shut down cleanly."""
-    first = np.array([since.get(life, life) for life in denied["life"].to_pylist()], dtype=np.int64)
+    """Denials of what an earlier boot acknowledged, if each boot from that one on was shut down cleanly."""
+    first = np.array([since.get(one, one) for one in denied["boot_id"].to_pylist()], dtype=np.int64)
     denied = denied.append_column("first", pa.array(first))
-    denied = denied.filter(pc.less(denied["first"], denied["life"]))
+    denied = denied.filter(pc.less(denied["first"], denied["boot_id"]))
     taken = _table(acks, "kind", "received_ns")
-    taken = taken.rename_columns({"kind": "added", "received_ns": "acked_ns", "life": "acked_by"})
+    taken = taken.rename_columns({"kind": "added", "received_ns": "acked_ns", "boot_id": "acked_by"})
     both = taken.join(denied, ["ledger", "entry"], join_type="inner", use_threads=False)
-    mine = pc.and_(pc.less_equal(both["first"], both["acked_by"]), pc.less(both["acked_by"], both["life"]))
+    mine = pc.and_(pc.less_equal(both["first"], both["acked_by"]), pc.less(both["acked_by"], both["boot_id"]))
     return both.filter(mine)
 
 
 def _others(denied: pa.Table, known: pa.Table) -> pa.Table:
-    """The denials of entries by lives that another rule does not have already."""
-    keys = [*_ENTRY, "life"]
+    """The denials of entries by boots that another rule does not have already."""
+    keys = [*_ENTRY, "boot_id"]
     return denied.join(known.select(keys), keys, join_type="left anti", use_threads=False)
 
 
 def _synced(denied: pa.Table, batch: Batch, facts: LedgerFacts) -> pa.Array:
     """Whether each acknowledged entry was synced: not deferred, or forced on the bookie afterwards."""
-    adds = batch.operations.of(kind=Kind.ADD)
-    late = entries_of(adds.where(flagged(adds, Flag.DEFERRED_SYNC))).has(
-        *(ints(denied[name]) for name in _ENTRY)
-    )
-    forced = facts.once(_last_forces)
+    adds = batch.operations.where(kind=Kind.ADD)
+    deferred = entries_of(adds.filter(flagged(adds, Flag.DEFERRED_SYNC)))
+    late = deferred.has(*(ints(denied[name]) for name in _ENTRY))
+    forced = facts.memo(_last_forces)
     takers = zip(denied["ledger"].to_pylist(), denied["acked_by"].to_pylist(), strict=True)
     forced_ns = ints([forced.get(one, -1) for one in takers])
     return pa.array(~late | (ints(denied["acked_ns"]) < forced_ns))
 
 
 def _last_forces(facts: LedgerFacts) -> Mapping[tuple[int, int], int]:
-    return {(ledger, life): asked_ns for ledger, life, asked_ns in facts.of(FORCED)}
+    return {(ledger, boot_id): asked_ns for ledger, boot_id, asked_ns in facts.rows(FORCED)}
 
 
 def _flushed_since(run: RunFacts) -> Mapping[int, int]:
-    """Life -> the earliest life of its bookie such that it and all before this one were shut down cleanly."""
+    """Boot -> the earliest boot of its bookie such that it and all before this one were shut down cleanly."""
     return _kept_since(run, lambda boot: not boot.unclean)
 
 
 def _durable_since(run: RunFacts) -> Mapping[int, int]:
-    """The same of lives that ended cleanly, or in a way that cannot take what they had acknowledged."""
+    """The same of boots that ended cleanly, or in a way that cannot take what they had acknowledged."""
     return _kept_since(run, lambda boot: not boot.unclean or outlasted(boot, run))
 
 
 def _kept_since(run: RunFacts, kept: Callable[[Boot], bool]) -> Mapping[int, int]:
-    """Life -> the earliest life of its bookie such that it and all before this one kept what they had.
+    """Boot -> the earliest boot of its bookie such that it and all before this one kept what they had.
 
     Left out are bookies of which a fault that neither ended it nor was one of messages may have hindered a
     flush, those whose disk may have been changed, and bookies that the plan starts with other settings, such
@@ -259,29 +258,30 @@ def _kept_since(run: RunFacts, kept: Callable[[Boot], bool]) -> Mapping[int, int
     for boots in (boots for bookie, boots in boots_of(run).items() if bookie not in spoiled):
         for before, boot in pairwise(boots):
             if kept(before) and before.ended_ns != NEVER:
-                found[boot.life] = found.get(before.life, before.life)
+                found[boot.id] = found.get(before.id, before.id)
     return found
 
 
 def _on_disk(denied: pa.Table, disks: Mapping[int, Spans], run: RunFacts) -> pa.Table:
-    """Denials of what the bookie's disk held when an earlier life of it, ``died``, ended.
+    """Denials of what the bookie's disk held when an earlier boot of it, ``died``, ended.
 
     What the index lists is there, and what the journal has from its mark on is replayed before the next boot
     serves. A disk that a fault may have changed since, or that lost power again, proves nothing any more.
     """
     parts = [denied.slice(0, 0).append_column("died", pa.array([], pa.int64()))]
-    ledger, entry, life = (np.asarray(denied[name]) for name in ("ledger", "entry", "life"))
+    ledger, entry, boot_id = (np.asarray(denied[name]) for name in ("ledger", "entry", "boot_id"))
     for died, held in disks.items():
-        later = (life > died) & (life < life_of(bookie_of(died) + 1, 0)) & held.has(ledger, entry)
-        if died not in run.once(altered):
+        later = (boot_id > died) & (boot_id < boot_id_of(bookie_of(died) + 1, 0)) & held.has(ledger, entry)
+        if died not in run.memo(altered):
             both = denied.filter(pa.array(later))
             parts.append(both.append_column("died", pa.array(np.full(both.num_rows, died))))
     return pa.concat_tables(parts)
 
 
 def _in_time(denied: pa.Table, due: Callable[[int, int], tuple[int, ...]], *names: str) -> pa.Table:
-    """The denials received before ``until_ns``; ``due`` gives columns ``names`` of a ledger and a life."""
-    dues = [due(*one) for one in zip(*(denied[name].to_pylist() for name in ("ledger", "life")), strict=True)]
+    """The denials received before ``until_ns``; ``due`` gives columns ``names`` of a ledger and a boot."""
+    keys = (denied[name].to_pylist() for name in ("ledger", "boot_id"))
+    dues = [due(*one) for one in zip(*keys, strict=True)]
     for name, column in zip(names, np.array(dues, dtype=np.int64).reshape(-1, len(names)).T, strict=True):
         denied = denied.append_column(name, pa.array(column))
     return denied.filter(pc.less(denied["received_ns"], denied["until_ns"]))
@@ -289,19 +289,19 @@ def _in_time(denied: pa.Table, due: Callable[[int, int], tuple[int, ...]], *name
 
 def _rows(kind: str, wrong: pa.Table, *why: str) -> pa.Table:
     names = ("ledger", "entry", *Denied._fields, *why)
-    ledger, entry, life, *proof = (np.asarray(wrong[name]) for name in names)
-    return first_rows(kind, ledger, entry, like=[life], proof=proof)
+    ledger, entry, boot_id, *proof = (np.asarray(wrong[name]) for name in names)
+    return first_rows(kind, ledger, entry, like=[boot_id], proof=proof)
 
 
 def _forgotten_ns(ledger: int, bookie: int, facts: LedgerFacts, run: RunFacts) -> int:
     """When the bookie may have begun to forget the ledger; ``NEVER`` where it must know it to the end."""
-    metadata, name = facts.once(histories), run.bookie_name(bookie)
+    metadata, name = facts.memo(histories), run.bookie_name(bookie)
     if metadata.gaps(ledger) or ledger in metadata.put_back:
         return 0
-    ends = [NEVER, *(at_ns for _, at_ns in facts.of(RELEASED, ledger))]
+    ends = [NEVER, *(at_ns for _, at_ns in facts.rows(RELEASED, ledger))]
     if ledger in metadata.deleted:
         ends.append(metadata.deleted[ledger].earliest_ns)
-    for version in metadata.of.get(ledger, ()):
+    for version in metadata.versions.get(ledger, ()):
         if version.closed and name not in version.bookies:
             ends.append(version.earliest_ns)
     return min(ends)
@@ -309,7 +309,7 @@ def _forgotten_ns(ledger: int, bookie: int, facts: LedgerFacts, run: RunFacts) -
 
 def _marked_until_ns(ledger: int, boot: Boot, facts: LedgerFacts, run: RunFacts) -> int:
     """Until when a mark that this boot set on the ledger had to stay; 0 where it set none."""
-    chain, name = facts.once(histories).of.get(ledger, ()), run.bookie_name(boot.bookie)
+    chain, name = facts.memo(histories).versions.get(ledger, ()), run.bookie_name(boot.bookie)
     if not chain or chain[0].latest_ns >= boot.started_ns:
         return 0
     ends = [_forgotten_ns(ledger, boot.bookie, facts, run)]
@@ -320,12 +320,12 @@ def _marked_until_ns(ledger: int, boot: Boot, facts: LedgerFacts, run: RunFacts)
 
 
 def _owing(facts: LedgerFacts, run: RunFacts) -> Mapping[int, list[tuple[Boot, Boot]]]:
-    """Life -> the boots whose marks it had to have, each with the boot whose unclean end it saw.
+    """Boot -> the boots whose marks it had to have, each with the boot whose unclean end it saw.
 
     A boot that never served may not have finished marking. A disk that was wiped or altered since
     the unclean end has no marker and no mark, and owes nothing.
     """
-    served = {*facts.columns(SERVED)["life"].tolist(), *run.once(_ready)}
+    served = {*facts.columns(SERVED)["boot_id"].tolist(), *run.memo(_ready)}
     owing: dict[int, list[tuple[Boot, Boot]]] = {}
     for bookie, boots in boots_of(run).items():
         if run.bookie_name(bookie) not in run.guarded:
@@ -333,17 +333,17 @@ def _owing(facts: LedgerFacts, run: RunFacts) -> Mapping[int, list[tuple[Boot, B
         crashed = [_crashed(boots[:at], served) for at in range(len(boots))]
         for at, boot in enumerate(boots):
             for earlier, crash in zip(boots[: at + 1], crashed, strict=False):
-                if crash is None or not (earlier is boot or earlier.life in served):
+                if crash is None or not (earlier is boot or earlier.id in served):
                     continue
                 changes = changes_since(crash.started_ns, boot.bookie, run)
                 if not any(change.began_ns <= boot.ended_ns for change in changes):
-                    owing.setdefault(boot.life, []).append((earlier, crash))
+                    owing.setdefault(boot.id, []).append((earlier, crash))
     return owing
 
 
 def _ready(run: RunFacts) -> frozenset[int]:
-    """The lives that answered their readiness probe."""
-    return frozenset(life for life, _ in by_lives(run, "answering"))
+    """The boots that answered their readiness probe."""
+    return frozenset(boot_id for boot_id, _ in boot_events(run, "answering"))
 
 
 def _crashed(earlier: Sequence[Boot], served: set[int]) -> Boot | None:
@@ -351,7 +351,7 @@ def _crashed(earlier: Sequence[Boot], served: set[int]) -> Boot | None:
     for boot in reversed(earlier):
         if not boot.unclean:
             return None
-        if boot.life in served:
+        if boot.id in served:
             return boot
     return None
 
@@ -359,13 +359,13 @@ def _crashed(earlier: Sequence[Boot], served: set[int]) -> Boot | None:
 def _finding(kind: str, row: Row, run: RunFacts) -> Finding:
     common = len(Denied._fields)
     denied, why = Denied(*row.proof[:common]), row.proof[common:]
-    life = denied.life
-    who = f"{run.bookie_name(bookie_of(life))} (boot {life - life_of(bookie_of(life), 0)})"
+    boot_id = denied.boot_id
+    who = f"{run.bookie_name(bookie_of(boot_id))} (boot {boot_id - boot_id_of(bookie_of(boot_id), 0)})"
     return run.finding(
         f"answers/{kind}",
         row[:3],
         f"{who} denied {entries_text(row.first, row.last)} {_TEXTS[kind]}",
-        _why(kind, row, life, why, run),
+        _why(kind, row, boot_id, why, run),
         f"{who} answered {_WORDS[Status(denied.status)]} to {run.source_name(denied.source)}'s "
         f"{_ASKED[Message(denied.kind)]} of entry {row.first}: "
         f"asked not before {run.time_text(denied.asked_ns)}, "
@@ -373,7 +373,7 @@ def _finding(kind: str, row: Row, run: RunFacts) -> Finding:
     )
 
 
-def _why(kind: str, row: Row, life: int, why: Sequence[int], run: RunFacts) -> str:
+def _why(kind: str, row: Row, boot_id: int, why: Sequence[int], run: RunFacts) -> str:
     """Why the first entry of a row must not be denied; ``why`` are the columns that are the kind's own."""
     if kind in (_OWN, _FLUSHED, _DURABLE):
         ack = Acked(*why)
@@ -383,16 +383,16 @@ def _why(kind: str, row: Row, life: int, why: Sequence[int], run: RunFacts) -> s
     if kind in (_FLUSHED, _DURABLE):
         since = "was shut down cleanly" if kind == _FLUSHED else "ended so that it lost nothing journaled"
         return (
-            f"{life_name(run, ack.acked_by)} answered EOK to the {word} of entry {row.first}, "
+            f"{boot_name(run, ack.acked_by)} answered EOK to the {word} of entry {row.first}, "
             f"received by {by}; each boot from that one on {since}"
         )
     if kind == _HELD:
         [died] = why
-        held = f"its disk held entry {row.first} when {life_name(run, died)} died"
+        held = f"its disk held entry {row.first} when {boot_name(run, died)} died"
         return f"{held}, and nothing changed it since"
     marking, crashed = why
     return (
         f"boot {crashed} had not shut down cleanly; {run.ledger_text(row.ledger)} was not closed and had "
-        f"{run.bookie_name(bookie_of(life))} in its last ensemble since boot {marking} began: "
+        f"{run.bookie_name(bookie_of(boot_id))} in its last ensemble since boot {marking} began: "
         "limbo was due"
     )

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from checkers.facts.boots import Health, by_lives, life_of
+from checkers.facts.boots import Health, boot_events, boot_id_of
 from checkers.facts.ledgers import OPENED, PASS_TIMES, REFUSED, RELEASED, Pass, histories, passes
 from checkers.facts.parts import delivered, entries_of, final
 from checkers.facts.versions import Version, lasting_duties
@@ -50,9 +50,9 @@ def _unsuccessful(rows: Rows) -> Rows:
 
     The observer repeats a read of many entries one by one, so that it is known of each why it failed.
     """
-    reads = rows.of(kind=Kind.READ).once(final)
+    reads = rows.where(kind=Kind.READ).memo(final)
     single = (reads["entry"] == reads["last"]) & (reads["entry"] >= 0)
-    return reads.where((reads["outcome"] != Outcome.OK) & single)
+    return reads.filter((reads["outcome"] != Outcome.OK) & single)
 
 
 def _is_denied(reads: Rows) -> Bools:
@@ -61,8 +61,8 @@ def _is_denied(reads: Rows) -> Bools:
 
 
 def _denied(batch: Batch) -> Rows:
-    reads = batch.operations.once(_unsuccessful)
-    return reads.where(_is_denied(reads))
+    reads = batch.operations.memo(_unsuccessful)
+    return reads.filter(_is_denied(reads))
 
 
 READING = LedgerFact(
@@ -83,12 +83,12 @@ class Availability(Checker):
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """Entries that final reads did not get, and the copies that bookies showed of those denied."""
         rows = batch.operations
-        got, reads = rows.once(delivered).once(final).once(entries_of), rows.once(_unsuccessful)
+        got, reads = rows.memo(delivered).memo(final).memo(entries_of), rows.memo(_unsuccessful)
         no = _is_denied(reads)
-        denied = entries_of(reads.where(no)) - got
-        return Found.of(
+        denied = entries_of(reads.filter(no)) - got
+        return Found.from_tables(
             set_rows("denied", denied),
-            set_rows("unread", entries_of(reads.where(~no)) - got),
+            set_rows("unread", entries_of(reads.filter(~no)) - got),
             _shown(batch.census, denied),
             delivered=got.count(),
         )
@@ -130,9 +130,9 @@ class Availability(Checker):
 
 def _shown(census: Rows, denied: Spans) -> pa.Table:
     """The copies that bookies showed of denied entries, by bookie and pass of the census as one number."""
-    copies = census.of(holding=Holding.PRESENT)
-    copies = copies.where(denied.has(copies["ledger"], copies["entry"]))
-    mark = life_of(ints(copies["bookie"]), ints(copies["pass_number"]))
+    copies = census.where(holding=Holding.PRESENT)
+    copies = copies.filter(denied.has(copies["ledger"], copies["entry"]))
+    mark = boot_id_of(ints(copies["bookie"]), ints(copies["pass_number"]))
     return span_rows("shown", copies["ledger"], copies["entry"], proof=[mark])
 
 
@@ -148,18 +148,18 @@ def _recoveries(facts: LedgerFacts, run: RunFacts) -> Iterator[tuple[int, _Refus
     """What is to be said of each ledger that no final open could recover, unless it is there no more."""
     known = {*facts.columns(OPENED)["ledger"].tolist(), *facts.columns(RELEASED)["ledger"].tolist()}
     for ledger in np.unique(facts.columns(REFUSED)["ledger"]).tolist():
-        errors = {error for _, error, *_ in facts.of(REFUSED, ledger)}
-        gone = ErrorCode.NO_SUCH_LEDGER_ON_METADATA in errors or ledger in facts.once(histories).gone
+        errors = {error for _, error, *_ in facts.rows(REFUSED, ledger)}
+        gone = ErrorCode.NO_SUCH_LEDGER_ON_METADATA in errors or ledger in facts.memo(histories).gone
         if ledger not in known and not gone:
             yield ledger, _refused(ledger, facts, run)
 
 
 def _refused(ledger: int, facts: LedgerFacts, run: RunFacts) -> _Refused:
-    metadata, name = facts.once(histories), run.ledger_text(ledger)
-    _, errors, began_ns, ended_ns, numbers = zip(*facts.of(REFUSED, ledger), strict=True)
+    metadata, name = facts.memo(histories), run.ledger_text(ledger)
+    _, errors, began_ns, ended_ns, numbers = zip(*facts.rows(REFUSED, ledger), strict=True)
     health = Health(run, min(began_ns), max(ended_ns))
     attempts = f"({counted(sum(numbers), 'attempt')}, error {', '.join(map(str, errors))})"
-    version = metadata.of.get(ledger, (None,))[-1]
+    version = metadata.versions.get(ledger, (None,))[-1]
     doubt = _doubt(set(errors), version, health)
     if ledger in metadata.put_back:
         doubt = "a fault of the run put its metadata back"
@@ -176,7 +176,7 @@ def _refused(ledger: int, facts: LedgerFacts, run: RunFacts) -> _Refused:
     keyless = [
         run.bookie_name(bookie)
         for bookie in sorted(set(ensemble))
-        if (boot := health.boot(bookie)) and (ledger, boot.life) in run.once(_keys_refused)
+        if (boot := health.boot(bookie)) and (ledger, boot.id) in run.memo(_keys_refused)
     ]
     stuck = run.finding(
         "availability/key_lost" if keyless else "availability/stuck",
@@ -209,34 +209,34 @@ def _doubt(errors: set[int], version: Version | None, health: Health) -> str:
     ensemble = version.fragments[-1][1] if version.fragments else ()
     if set(version.last_ensemble) - health.run.bookies.keys() or len(ensemble) != version.shape[0]:
         return f"its last ensemble is {', '.join(ensemble) or 'empty'}"
-    return "; ".join(health.ailing())
+    return "; ".join(health.problems())
 
 
 def _keys_refused(run: RunFacts) -> frozenset[tuple[int, int]]:
-    """Ledger and life wherever a bookie reported that it keeps another key than the ledger's."""
-    return frozenset((event.ledger, life) for life, event in by_lives(run, KEY_REFUSED))
+    """Ledger and boot wherever a bookie reported that it keeps another key than the ledger's."""
+    return frozenset((event.ledger, boot_id) for boot_id, event in boot_events(run, KEY_REFUSED))
 
 
 def _reads(
     found: Found, facts: LedgerFacts, doubtful: list[tuple[int, str]], run: RunFacts
 ) -> Iterator[Finding]:
     """The entries that were there and not read; what cannot be decided goes to ``doubtful``."""
-    gone = {*facts.columns(RELEASED)["ledger"].tolist(), *facts.once(histories).deleted}
+    gone = {*facts.columns(RELEASED)["ledger"].tolist(), *facts.memo(histories).deleted}
     denied, shown = found.spans("denied").without(gone), found.marks("shown")
     for ledger in denied.ledgers():
-        entries = denied.of(ledger).entries()
-        [(_, *times)] = facts.of(READING, ledger)
+        entries = denied.of_ledger(ledger).entries()
+        [(_, *times)] = facts.rows(READING, ledger)
         reading = Pass(*times)
         around = _around(reading, facts)
         throughout, at_the_end = _served(ledger, entries, around, shown, facts, run)
         proven = reduce(or_, throughout.values(), np.zeros(len(entries), dtype=np.bool_))
-        for _, first, last in Spans.of_entries(ledger, entries[proven]):
+        for _, first, last in Spans.from_entries(ledger, entries[proven]):
             inside = (entries >= first) & (entries <= last)
             whole = [bookie for bookie, mask in throughout.items() if mask[inside].all()]
             some = [bookie for bookie, mask in throughout.items() if mask[inside].any()]
             names = ", ".join(map(run.bookie_name, sorted(whole or some)))
             yield _unreadable((ledger, first, last), names, reading, around, run)
-        unproven = Spans.of_entries(ledger, entries[at_the_end & ~proven])
+        unproven = Spans.from_entries(ledger, entries[at_the_end & ~proven])
         doubtful += _each(unproven, "denied at the end; a bookie shows it later, perhaps fetched since", run)
     unread = found.spans("unread").without(gone)
     doubtful += _each(unread, "not read at the end, for a reason that is no answer of every bookie", run)
@@ -244,7 +244,7 @@ def _reads(
 
 def _around(reading: Pass, facts: LedgerFacts) -> tuple[int, int]:
     """The last census pass before some reads (0: none), and the last pass of all."""
-    times = facts.once(passes)
+    times = facts.memo(passes)
     before = (number for number, one in times.items() if one.ended_ns < reading.began_ns)
     after = max(times, default=0)
     return max(before, default=0) if after and times[after].began_ns > reading.ended_ns else 0, after
@@ -257,8 +257,8 @@ def _served(
 
     By the write sets since its close; ``shown`` has copies of denied entries, marked with bookie and pass.
     """
-    (before, after), times = around, facts.once(passes)
-    chain = facts.once(histories).of.get(ledger, ())
+    (before, after), times = around, facts.memo(passes)
+    chain = facts.memo(histories).versions.get(ledger, ())
     since = next((at for at, version in enumerate(chain) if version.closed), len(chain))
     throughout, at_the_end = {}, np.zeros(len(entries), dtype=np.bool_)
     for bookie, duty in lasting_duties(chain[since:], entries, run.bookies).items():
@@ -290,7 +290,7 @@ def _unreadable(
 def _showed(shown: Marks, ledger: int, bookie: int, number: int, entries: Ints) -> Bools:
     """Which entries of a ledger a bookie showed in a pass; ``shown`` is sorted by ledger."""
     mine = slice(*np.searchsorted(shown.ledger, [ledger, ledger + 1]).tolist())
-    its = shown.mark[mine] == life_of(bookie, number)
+    its = shown.mark[mine] == boot_id_of(bookie, number)
     copies = Spans(*(column[mine][its] for column in (shown.ledger, shown.first, shown.last)))
     return copies.holds(ledger, entries)
 
@@ -299,7 +299,7 @@ def _each(entries: Spans, what: str, run: RunFacts) -> list[tuple[int, str]]:
     """Each ledger with such entries, and a note on it."""
     notes = []
     for ledger in entries.ledgers():
-        mine = entries.of(ledger)
+        mine = entries.of_ledger(ledger)
         first, number = int(mine.first[0]), mine.count()
         which = entries_text(first, first) if number == 1 else f"{number:,} entries from {first} on"
         notes.append((ledger, f"{run.ledger_text(ledger)}: {which} {what}"))

@@ -13,7 +13,7 @@ from functools import partial
 from operator import attrgetter
 from typing import NamedTuple
 
-from checkers.facts.alterations import lives_hidden, put_back_notes
+from checkers.facts.alterations import put_back_hidden, put_back_notes
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import HIGHEST_ACKED, HIGHEST_LAC, RELEASED, histories, operations_fact
 from checkers.facts.parts import acked, delivered, entries_of, recovered
@@ -40,7 +40,7 @@ _FIRST = {"seq": "min", "completed_ns": "min"}
 
 
 def _ok(kind: Kind, rows: Rows) -> Rows:
-    return rows.of(kind=kind, outcome=Outcome.OK)
+    return rows.where(kind=kind, outcome=Outcome.OK)
 
 
 CREATED = operations_fact("created", partial(_ok, Kind.CREATE), key=_HANDLE)
@@ -68,20 +68,20 @@ class Report(NamedTuple):
 
 def reports(facts: LedgerFacts) -> Mapping[int, Sequence[Report]]:
     """By ledger what clients received of its end: closes of its writers, then recoveries."""
-    created = set(facts.of(CREATED))
+    created = set(facts.rows(CREATED))
     found: dict[int, list[Report]] = {}
-    for ledger, client, handle, end, seq, at_ns in facts.of(CLOSED):
+    for ledger, client, handle, end, seq, at_ns in facts.rows(CLOSED):
         if (ledger, client, handle) in created:
             report = Report(ledger, client, end, seq, at_ns, "got ok for its close at")
             found.setdefault(ledger, []).append(report)
-    for ledger, client, end, seq, at_ns in facts.of(RECOVERED):
+    for ledger, client, end, seq, at_ns in facts.rows(RECOVERED):
         report = Report(ledger, client, end, seq, at_ns, "recovered it and received its end")
         found.setdefault(ledger, []).append(report)
     return found
 
 
 class Closing(Checker):
-    """Finds a CLOSED below an obliged entry, two ends of one ledger, and an ok close that was not written."""
+    """Finds a CLOSED below a promised entry, two ends of one ledger, and an ok close that was not written."""
 
     name = "closing"
     tables = ("operations", "ledgers")
@@ -95,7 +95,7 @@ class Closing(Checker):
         below = _in_time(promised.above(lowest_ends(facts, promised.ledger)), batch, facts)
         beyond_lac = promised.above(facts.at(HIGHEST_LAC, "lac", promised.ledger, missing=-1))
         first, last = beyond_lac.first, beyond_lac.last
-        return Found.of(
+        return Found.from_tables(
             set_rows("closed_below", below),
             *promise_rows(batch, below),
             ledger_rows("promised", beyond_lac.ledger, first, last, count=last - first + 1),
@@ -103,16 +103,16 @@ class Closing(Checker):
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs a CLOSED version of every ledger that has a promised entry."""
-        metadata, received = facts.once(histories), facts.once(reports)
+        metadata, received = facts.memo(histories), facts.memo(reports)
         by_lac, beyond_lac = promised_by_lac(facts), found.by_ledger("promised")
         ledgers = sorted({*by_lac.ledgers(), *(row.ledger for row in beyond_lac)})
         still_open = [ledger for ledger in ledgers if _is_open(ledger, metadata, facts)]
         lacs = by_lac.without(set(metadata.put_back))
         entries = found.spans("closed_below") | lacs.above(lowest_ends(facts, lacs.ledger))
-        if lives_hidden(run):
+        if put_back_hidden(run):
             entries = Spans.empty()
         below = list(_closed_below(entries, promises_found(found), facts, run))
-        two = [] if lives_hidden(run) else list(_two_ends(received, metadata, run))
+        two = [] if put_back_hidden(run) else list(_two_ends(received, metadata, run))
         lacking = run.shortcomings(self.tables)
         unwritten = [] if lacking else list(_unwritten(received, metadata, run))
         verdict = Verdict.VALID if metadata.closes and not still_open and not lacking else Verdict.UNKNOWN
@@ -142,7 +142,7 @@ class Closing(Checker):
 def _is_open(ledger: int, metadata: Histories, facts: LedgerFacts) -> bool:
     """Whether a ledger was neither seen CLOSED nor deleted by a client or by a fault of the run."""
     removed = ledger in metadata.gone and metadata.gone[ledger].put_back
-    return ledger not in metadata.ends and not facts.of(RELEASED, ledger) and not removed
+    return ledger not in metadata.ends and not facts.rows(RELEASED, ledger) and not removed
 
 
 def _in_time(below: Spans, batch: Batch, facts: LedgerFacts) -> Spans:
@@ -150,23 +150,23 @@ def _in_time(below: Spans, batch: Batch, facts: LedgerFacts) -> Spans:
 
     Who was promised one later knew a ledger that was open again, or another one of that id.
     """
-    back = {ledger: rows[0].earliest_ns for ledger, rows in facts.once(histories).put_back.items()}
+    back = {ledger: rows[0].earliest_ns for ledger, rows in facts.memo(histories).put_back.items()}
     if not back:
         return below
     early = Spans.empty()
-    for rows in (batch.operations.once(acked), batch.operations.once(delivered)):
+    for rows in (batch.operations.memo(acked), batch.operations.memo(delivered)):
         until_ns = value_at(*by_ledger(back), rows["ledger"], missing=NEVER)
-        early |= entries_of(rows.where(rows["completed_ns"] < until_ns))
+        early |= entries_of(rows.filter(rows["completed_ns"] < until_ns))
     return below & early
 
 
 def lowest_ends(facts: LedgerFacts, ledger: Ints) -> Ints:
     """For each of these ledgers, the last entry of its lowest close; ``LAST_ENTRY`` where there is none."""
-    return value_at(*facts.once(_lowest_ends), ledger, missing=LAST_ENTRY)
+    return value_at(*facts.memo(_lowest_ends), ledger, missing=LAST_ENTRY)
 
 
 def _lowest_ends(facts: LedgerFacts) -> tuple[Ints, Ints]:
-    return by_ledger({ledger: close.last_entry for ledger, close in facts.once(_lowest_closes).items()})
+    return by_ledger({ledger: close.last_entry for ledger, close in facts.memo(_lowest_closes).items()})
 
 
 def _lowest_closes(facts: LedgerFacts) -> Mapping[int, Version]:
@@ -174,8 +174,8 @@ def _lowest_closes(facts: LedgerFacts) -> Mapping[int, Version]:
 
     The metadata store keeps whole milliseconds; a client that received an end knows its time better.
     """
-    metadata, received = facts.once(histories), facts.once(reports)
-    released = {row[0]: row[1] for row in facts.of(RELEASED)}
+    metadata, received = facts.memo(histories), facts.memo(reports)
+    released = {row[0]: row[1] for row in facts.rows(RELEASED)}
     found: dict[int, Version] = {}
     for ledger in sorted({close.ledger for close in metadata.all_closes}):
         closes = [version for version in _of_bookkeeper(ledger, metadata) if version.closed]
@@ -191,7 +191,7 @@ def _lowest_closes(facts: LedgerFacts) -> Mapping[int, Version]:
 def _closed_below(entries: Spans, promises: Promises, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
     """Promised entries above the lowest CLOSED version that was in force before any delete was invoked."""
     for ledger, first, last in entries:
-        version = facts.once(_lowest_closes)[ledger]
+        version = facts.memo(_lowest_closes)[ledger]
         yield run.finding(
             "closing/closed_below",
             (ledger, first, last),
@@ -200,7 +200,7 @@ def _closed_below(entries: Spans, promises: Promises, facts: LedgerFacts, run: R
             *(
                 f"the highest entry acknowledged is {entry}, "
                 f"to {run.client_name(client)} ({operation_text(seq)})"
-                for _, entry, client, seq in facts.of(HIGHEST_ACKED, ledger)
+                for _, entry, client, seq in facts.rows(HIGHEST_ACKED, ledger)
             ),
             *promise_proof(promises, (ledger, first, last), facts, run),
         )
@@ -208,7 +208,7 @@ def _closed_below(entries: Spans, promises: Promises, facts: LedgerFacts, run: R
 
 def _of_bookkeeper(ledger: int, histories: Histories) -> tuple[Version, ...]:
     """The versions that were not made upon metadata which a fault of the run had put back."""
-    return tuple(version for version in histories.of.get(ledger, ()) if version not in histories.behind)
+    return tuple(version for version in histories.versions.get(ledger, ()) if version not in histories.behind)
 
 
 def _two_ends(
@@ -239,7 +239,7 @@ def _unwritten(
     """Closes and recoveries that ended ok before any CLOSED version can have been in force."""
     for ledger, every in sorted(received.items()):
         report = min(every, key=lambda one: (one.completed_ns, one.seq))
-        first = next((version for version in metadata.of.get(ledger, ()) if version.closed), None)
+        first = next((version for version in metadata.versions.get(ledger, ()) if version.closed), None)
         since_ns = first.earliest_ns if first else NEVER
         if report.completed_ns >= since_ns or not metadata.seen_whole(ledger):
             continue

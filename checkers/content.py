@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from checkers.facts.alterations import disturbed, injected, of_one_life
+from checkers.facts.alterations import disturbed, injected, without_put_back
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import PASS_TIMES, histories, passes
 from checkers.facts.parts import acked, delivered, entries_of, identified, proven, signed, written
@@ -46,31 +46,31 @@ class Content(Checker):
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """What the delivered entries prove, and entries that are known with different bytes."""
         rows = batch.operations
-        read, tried = rows.once(delivered), rows.of(kind=Kind.ADD).once(identified)
-        returned = read.once(proven).once(signed)
-        known = returned | rows.once(acked).once(written)
-        last = max(facts.once(passes), default=0)
-        copies = batch.census.of(pass_number=last, holding=Holding.PRESENT).once(signed)
+        read, tried = rows.memo(delivered), rows.where(kind=Kind.ADD).memo(identified)
+        returned = read.memo(proven).memo(signed)
+        known = returned | rows.memo(acked).memo(written)
+        last = max(facts.memo(passes), default=0)
+        copies = batch.census.where(pass_number=last, holding=Holding.PRESENT).memo(signed)
         writings = known | copies
-        damaged = batch.census.of(pass_number=last, holding=Holding.DAMAGED)
-        damaged = damaged.where(copies.spans().has(damaged["ledger"], damaged["entry"]))
-        return Found.of(
-            *(set_rows(kind, read.of(proof=code).once(entries_of)) for kind, (code, *_) in _BAD.items()),
+        damaged = batch.census.where(pass_number=last, holding=Holding.DAMAGED)
+        damaged = damaged.filter(copies.spans().has(damaged["ledger"], damaged["entry"]))
+        return Found.from_tables(
+            *(set_rows(kind, read.where(proof=code).memo(entries_of)) for kind, (code, *_) in _BAD.items()),
             set_rows("known_twice", known.twice()),
             set_rows("written_twice", writings.twice()),
             span_rows("damaged_copy", damaged["ledger"], damaged["entry"], proof=[damaged["bookie"]]),
             mark_rows("writing", writings.among(writings.twice())),
             ledger_rows("tried", tried["ledger"], tried["entry"]),
-            delivered=read.number,
-            unrecorded=(returned.spans() - tried.once(entries_of)).count(),
-            census_damaged=batch.census.of(holding=Holding.DAMAGED).number,
+            delivered=read.num_rows,
+            unrecorded=(returned.spans() - tried.memo(entries_of)).count(),
+            census_damaged=batch.census.where(holding=Holding.DAMAGED).num_rows,
         )
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs at least one delivered entry."""
         bad = {kind: found.spans(kind) for kind in _BAD}
-        two = _written_twice(found, facts.once(histories), run)
-        spoiled = _damaged_copies(found, facts.once(histories), run)
+        two = _written_twice(found, facts.memo(histories), run)
+        spoiled = _damaged_copies(found, facts.memo(histories), run)
         findings = [*_bad(bad, run), *_two_writings(two, found.marks("writing"), run)]
         findings += _damaged(spoiled, found.marks("damaged_copy"), run)
         delivered, unrecorded, damaged = map(found.count, ("delivered", "unrecorded", "census_damaged"))
@@ -101,7 +101,7 @@ def _written_twice(found: Found, histories: Histories, run: RunFacts) -> Spans:
     """Entries that clients know with different bytes, or, up to the end of a closed ledger, bookies hold."""
     ends = {} if run.damage_to(("ledgers",)) else histories.ends
     two = found.spans("known_twice") | (found.spans("written_twice") & Spans.up_to(ends))
-    return of_one_life(two, histories, run)
+    return without_put_back(two, histories, run)
 
 
 def _damaged_copies(found: Found, histories: Histories, run: RunFacts) -> Spans:
@@ -115,7 +115,7 @@ def _damaged_copies(found: Found, histories: Histories, run: RunFacts) -> Spans:
     )
     if changing or disturbed(run) or run.damage_to(("ledgers", "faults", "servers")):
         return Spans.empty()
-    return of_one_life(found.spans("damaged_copy") & Spans.up_to(histories.ends), histories, run)
+    return without_put_back(found.spans("damaged_copy") & Spans.up_to(histories.ends), histories, run)
 
 
 def _damaged(spoiled: Spans, copies: Marks, run: RunFacts) -> Iterator[Finding]:

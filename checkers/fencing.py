@@ -21,11 +21,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from checkers.facts.alterations import rows_of_one_life
-from checkers.facts.boots import bookie_of, boots_of, life_name
+from checkers.facts.alterations import rows_without_put_back
+from checkers.facts.boots import bookie_of, boot_name, boots_of
 from checkers.facts.ledgers import RELEASED, histories
 from checkers.facts.parts import acked, recovered
-from checkers.facts.wire import is_sure, lives, proven_answers
+from checkers.facts.wire import boot_ids, is_sure, proven_answers
 from checkers.facts.wording import entries_text, operation_text, some_notes
 from checkers.judging.contract import (
     Batch,
@@ -37,7 +37,7 @@ from checkers.judging.contract import (
     RunFacts,
     value_at,
 )
-from checkers.judging.found import Found, Row, first_rows, kept, proof_columns, span_rows
+from checkers.judging.found import Found, Row, capped_rows, first_rows, proof_columns, span_rows
 from checkers.sets.spans import LAST_ENTRY, Ints, Spans
 from evidence.codes import EXPLICIT_NEGATIVES, NEVER, Direction, FrameFlag, Message, Status
 from evidence.findings import Finding, Judgement, Verdict
@@ -56,9 +56,9 @@ class AddedLate(NamedTuple):
 
 
 class TookLate(NamedTuple):
-    """The proof of an add that a life took when fenced: of neighbours the add that was asked first."""
+    """The proof of an add that a boot took when fenced: of neighbours the add that was asked first."""
 
-    life: int
+    boot_id: int
     asked_ns: int
     seq: int
     source: int
@@ -66,9 +66,9 @@ class TookLate(NamedTuple):
 
 
 class Took(NamedTuple):
-    """When a life acknowledged an add, and in which frame."""
+    """When a boot acknowledged an add, and in which frame."""
 
-    life: int
+    boot_id: int
     received_ns: int
     seq: int
 
@@ -77,7 +77,7 @@ class Answer(NamedTuple):
     """A row of ``ANSWERED``."""
 
     ledger: int
-    life: int
+    boot_id: int
     status: int
     received_ns: int
     seq: int
@@ -88,29 +88,30 @@ class Answer(NamedTuple):
         """``b2 boot 1 answered ENOENTRY to the fencing read of the LAC by recoverer at 7 ns (frame 3)``."""
         what = "the LAC" if self.entry < 0 else f"entry {self.entry}"
         return (
-            f"{life_name(run, self.life)} answered {_status_name(self.status)} to the fencing read of {what} "
-            f"by {run.source_name(self.source)} at {run.time_text(self.received_ns)} (frame {self.seq})"
+            f"{boot_name(run, self.boot_id)} answered {_status_name(self.status)} to the fencing read "
+            f"of {what} by {run.source_name(self.source)} at {run.time_text(self.received_ns)} "
+            f"(frame {self.seq})"
         )
 
 
 def _answered(batch: Batch) -> Columns:
-    answers = batch.frames.of(way=Direction.ANSWER)
-    fencing = answers.where((answers["flags"] & int(FrameFlag.FENCING)) != 0)
-    sure = fencing.where(is_sure(fencing))
-    return {"life": lives(sure), **{name: sure[name] for name in Answer._fields if name != "life"}}
+    answers = batch.frames.where(way=Direction.ANSWER)
+    fencing = answers.filter((answers["flags"] & int(FrameFlag.FENCING)) != 0)
+    sure = fencing.filter(is_sure(fencing))
+    return {"boot_id": boot_ids(sure), **{name: sure[name] for name in Answer._fields if name != "boot_id"}}
 
 
 ANSWERED = LedgerFact(
     "answered_fencing",
     "frames",
     _answered,
-    key=("ledger", "life", "status"),
+    key=("ledger", "boot_id", "status"),
     first_by=(("received_ns", "ascending"), ("seq", "ascending")),
     also=("source", "entry"),
 )
-"""What each life of a bookie first answered to fencing a ledger, by status; ``entry`` -1 reads the LAC."""
+"""What each boot of a bookie first answered to fencing a ledger, by status; ``entry`` -1 reads the LAC."""
 RECOVERED = LedgerFact(
-    "told_closed",
+    "first_recovered",
     "operations",
     lambda batch: recovered(batch.operations),
     key=("ledger", "result"),
@@ -131,37 +132,37 @@ class Fencing(Checker):
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """Adds invoked after a close, and normal adds that a bookie took after it had answered to fencing."""
-        added = batch.operations.once(acked)
-        taken = proven_answers(batch.frames, Message.ADD).of(status=Status.EOK)
+        added = batch.operations.memo(acked)
+        taken = proven_answers(batch.frames, Message.ADD).where(status=Status.EOK)
         late = _after_a_close(added, facts)
         proof = proof_columns(AddedLate._fields, late)
         after = first_rows(_AFTER, late["ledger"], late["entry"], proof=proof)
         # Who took the first of neighbouring adds that came after the close.
-        took = taken.where(
-            Spans.of_entries(after["ledger"], after["first"]).has(taken["ledger"], taken["entry"])
+        took = taken.filter(
+            Spans.from_entries(after["ledger"], after["first"]).has(taken["ledger"], taken["entry"])
         )
-        proof = proof_columns(Took._fields, took, life=lives(took))
-        return Found.of(
+        proof = proof_columns(Took._fields, took, boot_id=boot_ids(took))
+        return Found.from_tables(
             after,
             span_rows("took", took["ledger"], took["entry"], proof=proof),
             _took_when_fenced(taken, facts),
             *(_took_after_denial(taken, status, facts) for status in EXPLICIT_NEGATIVES),
-            acknowledged=added.number,
-            taken=taken.number,
+            acknowledged=added.num_rows,
+            taken=taken.num_rows,
         )
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs a close or a fence to have been seen, and the wire log for the second rule."""
-        metadata, lives_known = facts.once(histories), not run.damage_to(("servers",))
-        late, took = found.firsts(_AFTER), found.firsts(_TAKEN, 1) if lives_known else []
-        late, took = (rows_of_one_life(rows, metadata, run) for rows in (late, took))
+        metadata, boots_known = facts.memo(histories), not run.damage_to(("servers",))
+        late, took = found.firsts(_AFTER), found.firsts(_TAKEN, 1) if boots_known else []
+        late, took = (rows_without_put_back(rows, metadata, run) for rows in (late, took))
         after = list(_added_after_close(late, found, facts, run))
         taken = list(_accepted_when_fenced(took, facts, run))
         lacking = run.shortcomings((*self.tables, "servers"))
         if not run.wire:
             lacking.append("no wire log was kept: what bookies took after they were fenced was not seen")
         fenced = int((facts.columns(ANSWERED)["status"] == Status.EOK).sum())
-        closed = len(facts.once(_dated_closes))
+        closed = len(facts.memo(_dated_closes))
         enough = not lacking and closed + fenced > 0
         return Judgement(
             property=self.name,
@@ -181,15 +182,15 @@ class Fencing(Checker):
 
 def _after_a_close(added: Rows, facts: LedgerFacts) -> Rows:
     """The adds that were invoked after a close of their ledger that ends below them."""
-    beyond, since_ns = facts.once(_beyond_closes)
+    beyond, since_ns = facts.memo(_beyond_closes)
     at = beyond.place(added["ledger"], added["entry"])  # -1 for none: the last
-    return added.where(added["invoked_ns"] > np.append(since_ns, NEVER)[at])
+    return added.filter(added["invoked_ns"] > np.append(since_ns, NEVER)[at])
 
 
 def _beyond_closes(facts: LedgerFacts) -> tuple[Spans, Ints]:
     """The entries from each end of a ledger to its next, and when it was first closed below them."""
     rows = []
-    for ledger, ends in sorted(facts.once(_dated_closes).items()):
+    for ledger, ends in sorted(facts.memo(_dated_closes).items()):
         since_ns = NEVER
         for end, following in pairwise((*sorted(ends), LAST_ENTRY)):
             since_ns = min(since_ns, ends[end])
@@ -203,9 +204,9 @@ def _dated_closes(facts: LedgerFacts) -> Mapping[int, Mapping[int, int]]:
 
     A ledger whose metadata a fault of the run put back may not have stayed closed: it has no date.
     """
-    metadata, found = facts.once(histories), dict[int, dict[int, int]]()
+    metadata, found = facts.memo(histories), dict[int, dict[int, int]]()
     closes = [(one.ledger, one.last_entry, one.latest_ns) for one in metadata.all_closes]
-    for ledger, end, at_ns, *_ in (*closes, *facts.of(RECOVERED)):
+    for ledger, end, at_ns, *_ in (*closes, *facts.rows(RECOVERED)):
         if at_ns != NEVER and ledger not in metadata.put_back:
             ends = found.setdefault(ledger, {})
             ends[end] = min(at_ns, ends.get(end, NEVER))
@@ -213,32 +214,32 @@ def _dated_closes(facts: LedgerFacts) -> Mapping[int, Mapping[int, int]]:
 
 
 def _taken_after(taken: Rows, status: Status, facts: LedgerFacts) -> Rows:
-    """The adds that lives took which were asked after these had answered so to fencing."""
-    answered, life = facts.columns(ANSWERED), lives(taken)
-    since_ns = np.full(taken.number, NEVER, dtype=np.int64)
-    for one in np.unique(answered["life"][answered["status"] == status]).tolist():
-        such, mine = (answered["status"] == status) & (answered["life"] == one), life == one
+    """The adds that boots took which were asked after these had answered so to fencing."""
+    answered, boot_id = facts.columns(ANSWERED), boot_ids(taken)
+    since_ns = np.full(taken.num_rows, NEVER, dtype=np.int64)
+    for one in np.unique(answered["boot_id"][answered["status"] == status]).tolist():
+        such, mine = (answered["status"] == status) & (answered["boot_id"] == one), boot_id == one
         fences = answered["ledger"][such], answered["received_ns"][such]
         since_ns[mine] = value_at(*fences, taken["ledger"][mine], missing=NEVER)
-    return taken.where(taken["asked_ns"] > since_ns)
+    return taken.filter(taken["asked_ns"] > since_ns)
 
 
 def _took_when_fenced(taken: Rows, facts: LedgerFacts) -> pa.Table:
     late = _taken_after(taken, Status.EOK, facts)
-    life, *proof = proof_columns(TookLate._fields, late, life=lives(late))
-    return first_rows(_TAKEN, late["ledger"], late["entry"], like=[life], proof=proof)
+    boot_id, *proof = proof_columns(TookLate._fields, late, boot_id=boot_ids(late))
+    return first_rows(_TAKEN, late["ledger"], late["entry"], like=[boot_id], proof=proof)
 
 
 def _took_after_denial(taken: Rows, status: Status, facts: LedgerFacts) -> pa.Table:
-    """Adds that lives took after this explicit negative; the proof is the life and the status."""
+    """Adds that boots took after this explicit negative; the proof is the boot id and the status."""
     late = _taken_after(taken, status, facts)
-    like = [lives(late), np.full(late.number, status)]
+    like = [boot_ids(late), np.full(late.num_rows, status)]
     return first_rows(_DENIED, late["ledger"], late["entry"], like=like, proof=[])
 
 
 def _added_after_close(late: list[Row], found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
     took = {where: [Took(*one) for one in proofs] for where, proofs in found.by_entry("took").items()}
-    for span in kept(late):
+    for span in capped_rows(late):
         ledger, entry, add = span.ledger, span.first, AddedLate(*span.proof)
         yield run.finding(
             f"fencing/{_AFTER}",
@@ -260,10 +261,10 @@ def _closes(ledger: int, facts: LedgerFacts, run: RunFacts) -> list[tuple[int, i
     """The closes of one ledger, the earliest first: by when (ns), last entry, words for it."""
     closes = [
         (one.latest_ns, one.last_entry, f"{one.closed_text}, in force by {run.time_text(one.latest_ns)}")
-        for one in facts.once(histories).of.get(ledger, ())
+        for one in facts.memo(histories).versions.get(ledger, ())
         if one.closed
     ]
-    for _, last_entry, at_ns, client, seq in facts.of(RECOVERED, ledger):
+    for _, last_entry, at_ns, client, seq in facts.rows(RECOVERED, ledger):
         end = f"received its end {last_entry} ({operation_text(seq)})"
         text = f"{run.client_name(client)} had recovered it by {run.time_text(at_ns)} and {end}"
         closes.append((at_ns, last_entry, text))
@@ -275,29 +276,29 @@ def _story(taken: Iterable[Took], ledger: int, entry: int, facts: LedgerFacts, r
 
     What a restart made a bookie forget shows here.
     """
-    boots = {boot.life: boot for mine in boots_of(run).values() for boot in mine}
+    boots = {boot.id: boot for mine in boots_of(run).values() for boot in mine}
     events: set[tuple[int, str]] = set()
-    for life, at_ns, seq in taken:
+    for boot_id, at_ns, seq in taken:
         when = f"at {run.time_text(at_ns)} (frame {seq})"
-        events.add((at_ns, f"{life_name(run, life)} acknowledged entry {entry} {when}"))
-        before = [one for one in _answers(facts, ledger) if bookie_of(one.life) == bookie_of(life)]
+        events.add((at_ns, f"{boot_name(run, boot_id)} acknowledged entry {entry} {when}"))
+        before = [one for one in _answers(facts, ledger) if bookie_of(one.boot_id) == bookie_of(boot_id)]
         if not before:
-            name = run.bookie_name(bookie_of(life))
+            name = run.bookie_name(bookie_of(boot_id))
             events.add((at_ns, f"{name} answered no fencing read of this ledger"))
         for answer in before:
             events.add((answer.received_ns, answer.text(run)))
-            boot = boots.get(answer.life)
+            boot = boots.get(answer.boot_id)
             if boot is not None and boot.ended_ns <= at_ns:
-                ended = f"{life_name(run, boot.life)} {boot.how} at {run.time_text(boot.ended_ns)}"
+                ended = f"{boot_name(run, boot.id)} {boot.how} at {run.time_text(boot.ended_ns)}"
                 events.add((boot.ended_ns, ended))
     return [text for _, text in sorted(events)]
 
 
 def _accepted_when_fenced(took: list[Row], facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
-    for span in kept(took):
+    for span in capped_rows(took):
         add = TookLate(*span.proof)
-        [answer] = _answers(facts, span.ledger, add.life, Status.EOK)
-        name = life_name(run, add.life)
+        [answer] = _answers(facts, span.ledger, add.boot_id, Status.EOK)
+        name = boot_name(run, add.boot_id)
         yield run.finding(
             f"fencing/{_TAKEN}",
             span,
@@ -306,7 +307,7 @@ def _accepted_when_fenced(took: list[Row], facts: LedgerFacts, run: RunFacts) ->
             *(
                 f"a delete of the ledger was invoked at {run.time_text(at_ns)}, "
                 f"{'before' if at_ns < answer.received_ns else 'after'} that answer"
-                for _, at_ns in facts.of(RELEASED, span.ledger)
+                for _, at_ns in facts.rows(RELEASED, span.ledger)
             ),
             f"{name} answered EOK to the add of entry {span.first} by {run.source_name(add.source)}, asked "
             f"at {run.time_text(add.asked_ns)} at the earliest and answered at "
@@ -315,8 +316,8 @@ def _accepted_when_fenced(took: list[Row], facts: LedgerFacts, run: RunFacts) ->
 
 
 def _answers(facts: LedgerFacts, *key: int) -> list[Answer]:
-    """The first answers to fencing, of (ledger, life, status), or of all whose key begins so."""
-    return [Answer(*row) for row in facts.of(ANSWERED, *key)]
+    """The first answers to fencing, of (ledger, boot_id, status), or of all whose key begins so."""
+    return [Answer(*row) for row in facts.rows(ANSWERED, *key)]
 
 
 def _status_name(status: int) -> str:
@@ -327,12 +328,12 @@ def _denied_and_took(found: Found, facts: LedgerFacts, run: RunFacts) -> list[st
     """Explicit negatives to fencing: the client counts them as fences, though no EOK was said."""
     numbers = Counter[tuple[int, int, int]]()
     for row in found.firsts(_DENIED, 2):
-        life, status = row.proof
-        numbers[row.ledger, life, status] += row.number
+        boot_id, status = row.proof
+        numbers[row.ledger, boot_id, status] += row.number
     return [
-        f"{run.ledger_text(ledger)}: {life_name(run, life)} answered {_status_name(status)} to a fencing "
+        f"{run.ledger_text(ledger)}: {boot_name(run, boot_id)} answered {_status_name(status)} to a fencing "
         f"read and took {counted(number, 'add')} that were asked later; a client counts such an answer as a "
         "fence"
-        for (ledger, life, status), number in sorted(numbers.items())
-        if not facts.of(ANSWERED, ledger, life, int(Status.EOK))
+        for (ledger, boot_id, status), number in sorted(numbers.items())
+        if not facts.rows(ANSWERED, ledger, boot_id, int(Status.EOK))
     ]

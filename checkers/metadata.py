@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.facts.alterations import lives_hidden, put_back_notes
+from checkers.facts.alterations import put_back_hidden, put_back_notes
 from checkers.facts.ledgers import histories, operations_fact
 from checkers.facts.parts import acked, delivered, flagged, proven
 from checkers.facts.versions import Version
@@ -33,7 +33,9 @@ from evidence.findings import Finding, Judgement, Verdict
 from protocol.metadata import LedgerMetadata, LedgerState, illegal_move, malformed
 from protocol.wording import counted
 
-LOOSE = operations_fact("loose_length", lambda rows: rows.where(flagged(rows, Flag.DEFERRED_SYNC | Flag.ADV)))
+LOOSE = operations_fact(
+    "loose_length", lambda rows: rows.filter(flagged(rows, Flag.DEFERRED_SYNC | Flag.ADV))
+)
 """Ledgers of DEFERRED_SYNC or of chosen ids. A close cuts off deferred adds and keeps their bytes in the
 length; the entries of an advanced handle carry a length by the order of calls, which recovery takes over."""
 
@@ -49,13 +51,15 @@ class Metadata(Checker):
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """The bytes of the entries of closed ledgers, and entries that are known with two sizes."""
-        ends = by_ledger(facts.once(histories).ends)
+        ends = by_ledger(facts.memo(histories).ends)
         sizes = Marks.empty()
-        for rows in (batch.operations.once(acked), batch.operations.once(delivered).once(proven)):
-            kept = rows.where(rows["entry"] <= value_at(*ends, rows["ledger"], missing=-1))
-            sizes |= Marks.of_rows(kept["ledger"], kept["entry"], np.zeros(kept.number), kept["size_bytes"])
+        for rows in (batch.operations.memo(acked), batch.operations.memo(delivered).memo(proven)):
+            kept = rows.filter(rows["entry"] <= value_at(*ends, rows["ledger"], missing=-1))
+            sizes |= Marks.from_rows(
+                kept["ledger"], kept["entry"], np.zeros(kept.num_rows), kept["size_bytes"]
+            )
         number, two = sizes.last - sizes.first + 1, sizes.twice()
-        return Found.of(
+        return Found.from_tables(
             ledger_rows("sized", sizes.ledger, sizes.first, sizes.last, count=number),
             ledger_rows("bytes", sizes.ledger, sizes.first, sizes.last, count=number * sizes.mark),
             ledger_rows("two_sizes", two.ledger, two.first, two.last),
@@ -63,20 +67,22 @@ class Metadata(Checker):
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs at least one version; that others were not seen is no violation."""
-        known = facts.once(histories)
+        known = facts.memo(histories)
         chains = [chain for chains in known.chains.values() for chain in chains]
-        findings = [finding for chain in chains if not lives_hidden(run) for finding in _judged(chain, run)]
-        lengths = [] if lives_hidden(run) else list(_lengths(found, facts))
+        findings = [
+            finding for chain in chains if not put_back_hidden(run) for finding in _judged(chain, run)
+        ]
+        lengths = [] if put_back_hidden(run) else list(_lengths(found, facts))
         findings += [_wrong_length(one, run) for one in lengths if one.wrong]
-        gaps = {ledger: unseen for ledger in known.of if (unseen := known.gaps(ledger))}
+        gaps = {ledger: unseen for ledger in known.versions if (unseen := known.gaps(ledger))}
         lacking = run.shortcomings(self.tables)
-        enough = bool(known.of) and not lacking
+        enough = bool(known.versions) and not lacking
         return Judgement(
             property=self.name,
             verdict=Verdict.ANOMALY if findings else Verdict.VALID if enough else Verdict.UNKNOWN,
             needed="whole evidence, and at least one version of one ledger",
             seen={
-                "ledgers": len(known.of),
+                "ledgers": len(known.versions),
                 "versions": sum(map(len, chains)),
                 "lengths": len(lengths),
                 **({"put_back": len(known.put_back)} if known.put_back else {}),
@@ -130,18 +136,18 @@ class Length(NamedTuple):
 
 def _lengths(found: Found, facts: LedgerFacts) -> Iterator[Length]:
     """Of each closed ledger, if the size of each of its entries is known."""
-    known = facts.once(histories)
+    known = facts.memo(histories)
     sized, size_bytes = (
         {row.ledger: row.number for row in found.by_ledger(kind)} for kind in ("sized", "bytes")
     )
     left_out = {
         *known.put_back,
-        *(row[0] for row in facts.of(LOOSE)),
+        *(row[0] for row in facts.rows(LOOSE)),
         *(row.ledger for row in found.by_ledger("two_sizes")),
     }
     for ledger, close in known.closes.items():
         if ledger not in left_out and sized.get(ledger, 0) == close.last_entry + 1:
-            states = {version.version: version.state for version in known.of[ledger]}
+            states = {version.version: version.state for version in known.versions[ledger]}
             seen = len(states) == max(states) + 1
             own = seen and LedgerState.IN_RECOVERY not in states.values()
             yield Length(close, size_bytes.get(ledger, 0), own)

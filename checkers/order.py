@@ -5,7 +5,7 @@ all; an add is acknowledged when all with lower ids are, also to a writer that c
 recorder says beside each row which id was due; that two readers see the same bytes
 under one id is :mod:`checkers.content`. A read of a range delivers all of it or does not end ok
 (``LedgerHandle#readAsync``); a batch read may deliver less.
-Each id is acknowledged once in one life of its ledger: where a fault of the run put the metadata back,
+Each id is acknowledged once by its ledger: where a fault of the run put the metadata back,
 another ledger may have had the same id.
 """
 
@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from checkers.facts.alterations import lives_hidden, of_one_life
+from checkers.facts.alterations import put_back_hidden, without_put_back
 from checkers.facts.ledgers import histories
 from checkers.facts.parts import acked, flagged, of_plan
 from checkers.facts.wording import entries_text, operation_text
@@ -70,34 +70,34 @@ class Order(Checker):
         ``failed_reads`` did not end ok; the final reads are not theirs.
         """
         rows = batch.operations
-        adds = rows.of(kind=Kind.ADD, outcome=Outcome.OK)
+        adds = rows.where(kind=Kind.ADD, outcome=Outcome.OK)
         wrong_add = (adds["expected"] >= 0) & (adds["result"] != adds["expected"])
-        entries = rows.of(kind=Kind.ENTRY, outcome=Outcome.OK)
+        entries = rows.where(kind=Kind.ENTRY, outcome=Outcome.OK)
         wrong_read = (entries["expected"] >= 0) & (entries["entry"] != entries["expected"])
-        failed = rows.of(kind=Kind.READ).once(of_plan)
-        failed = failed.where(np.isin(failed["outcome"], (Outcome.FAIL, Outcome.UNKNOWN)))
+        failed = rows.where(kind=Kind.READ).memo(of_plan)
+        failed = failed.filter(np.isin(failed["outcome"], (Outcome.FAIL, Outcome.UNKNOWN)))
         short = _short_reads(rows)
         missing_from = short["entry"] + short["result"]
-        return Found.of(
-            _out_of_order("added_out_of_order", adds.where(wrong_add), "result"),
-            _out_of_order("read_out_of_order", entries.where(wrong_read), "entry"),
-            set_rows("acked_twice", _twice(rows.once(acked))),
+        return Found.from_tables(
+            _out_of_order("added_out_of_order", adds.filter(wrong_add), "result"),
+            _out_of_order("read_out_of_order", entries.filter(wrong_read), "entry"),
+            set_rows("acked_twice", _twice(rows.memo(acked))),
             span_rows("ended_short", short["ledger"], missing_from, short["last"]),
             ledger_rows(
                 "short_read", short["ledger"], missing_from, proof=proof_columns(ShortRead._fields, short)
             ),
-            adds=adds.number,
-            delivered=entries.number,
-            followed=entries.once(of_plan).number,
-            failed_reads=failed.number,
+            adds=adds.num_rows,
+            delivered=entries.num_rows,
+            followed=entries.memo(of_plan).num_rows,
+            failed_reads=failed.num_rows,
         )
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs at least one acknowledged add or delivered entry."""
-        twice = of_one_life(found.spans("acked_twice"), facts.once(histories), run)
+        twice = without_put_back(found.spans("acked_twice"), facts.memo(histories), run)
         findings = [*_rows(found, run), *_acked_twice(twice, run), *_short(found, run)]
         seen = {name: found.count(name) for name in self.figures}
-        lacking = run.shortcomings(self.tables if lives_hidden(run) else _RESTS_ON)
+        lacking = run.shortcomings(self.tables if put_back_hidden(run) else _RESTS_ON)
         enough = seen["adds"] + seen["delivered"] > 0 and not lacking
         return Judgement(
             property=self.name,
@@ -116,10 +116,10 @@ class Order(Checker):
 
 def _short_reads(rows: Rows) -> Rows:
     """Confirmed reads of a range that ended ok with fewer entries."""
-    reads = rows.of(kind=Kind.READ, outcome=Outcome.OK)
-    reads = reads.where(~flagged(reads, Flag.UNCONFIRMED | Flag.BATCH))
-    reads = reads.where((reads["last"] >= 0) & (reads["result"] >= 0))
-    return reads.where(reads["result"] < reads["last"] - reads["entry"] + 1)
+    reads = rows.where(kind=Kind.READ, outcome=Outcome.OK)
+    reads = reads.filter(~flagged(reads, Flag.UNCONFIRMED | Flag.BATCH))
+    reads = reads.filter((reads["last"] >= 0) & (reads["result"] >= 0))
+    return reads.filter(reads["result"] < reads["last"] - reads["entry"] + 1)
 
 
 def _out_of_order(kind: str, rows: Rows, column: str) -> pa.Table:
@@ -131,7 +131,7 @@ def _out_of_order(kind: str, rows: Rows, column: str) -> pa.Table:
 def _twice(rows: Rows) -> Spans:
     """The entries that more than one row names; rows come sorted by ledger and entry."""
     again = ~changes(rows["ledger"], rows["entry"])
-    return Spans.of_entries(rows["ledger"][again], rows["entry"][again])
+    return Spans.from_entries(rows["ledger"][again], rows["entry"][again])
 
 
 def _rows(found: Found, run: RunFacts) -> Iterator[Finding]:

@@ -49,7 +49,7 @@ class Placement(Checker):
         lacking = run.shortcomings(self.tables)
         if not run.racks:
             lacking.append("the plan gives no racks")
-        fragments = [] if lacking else list(_fragments(facts.once(histories)))
+        fragments = [] if lacking else list(_fragments(facts.memo(histories)))
         doubts = [(one.ledger, doubt) for one in fragments if (doubt := _doubt(one, run))]
         tried = [one for one in fragments if not _doubt(one, run)]
         narrow = cache(partial(_narrow, run))  # ten thousand ledgers have few different ensembles
@@ -75,7 +75,7 @@ class Placement(Checker):
 
 def _fragments(known: Histories) -> Iterator[Placed]:
     """Every fragment of the last version of each ledger that has not been deleted."""
-    for ledger, versions in known.of.items():
+    for ledger, versions in known.versions.items():
         if ledger in known.deleted:
             continue
         version = versions[-1]

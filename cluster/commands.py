@@ -20,7 +20,7 @@ from plans.grammar.steps import LedgerShape
 from protocol.errors import NotReadyError, PrerequisiteError
 
 
-class Result(BaseModel):
+class CommandResult(BaseModel):
     """How a command ended; the base of every result."""
 
     model_config = ConfigDict(frozen=True)
@@ -43,21 +43,21 @@ class Result(BaseModel):
         return f"{self.error or 'no reason given'}" + (f" ({self.code})" if self.code is not None else "")
 
 
-class Created(Result):
+class Created(CommandResult):
     """A new ledger and its first ensemble."""
 
     ledger: int = -1
     bookies: tuple[str, ...] = ()
 
 
-class Known(Result):
+class Known(CommandResult):
     """What a handle knows of its ledger's end."""
 
     last_entry: int | None = None
     lac: int | None = None
 
 
-class Totals(Result):
+class Totals(CommandResult):
     """Counts of all adds of a handle, or of the reads of its tail; ``error`` is then the first one's."""
 
     acked: int = 0
@@ -73,26 +73,26 @@ class Totals(Result):
         return self.error == "Timeout" and self.code is None
 
 
-class Delivered(Result):
+class Delivered(CommandResult):
     """How many entries were read."""
 
     entries: int = 0
 
 
-class Chain(Result):
+class Chain(CommandResult):
     """The list of a log's ledgers, and its version."""
 
     ledgers: tuple[int, ...] = ()
     version: int = -1
 
 
-class Registration(Result):
+class Registration(CommandResult):
     """Whether the client knows a bookie's registration."""
 
     known: bool = False
 
 
-class CensusCounts(Result):
+class CensusCounts(CommandResult):
     """The number of answers by their code, of damaged entries, and of questions that were skipped."""
 
     codes: dict[int, int] = Field(default_factory=dict)
@@ -100,13 +100,13 @@ class CensusCounts(Result):
     skipped: int = 0
 
 
-class Finals(Result):
+class Finals(CommandResult):
     """The final state of each ledger by its id, as ``raw/end.json`` keeps it."""
 
     ledgers: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
 
-R = TypeVar("R", bound=Result)
+R = TypeVar("R", bound=CommandResult)
 
 
 class Commands:
@@ -130,9 +130,9 @@ class Commands:
             )
         return result
 
-    def hello(self) -> Result:
+    def hello(self) -> CommandResult:
         """Whether the client answers."""
-        return self._ask(Result, "hello")
+        return self._ask(CommandResult, "hello")
 
     def create(
         self,
@@ -204,9 +204,9 @@ class Commands:
         """Close the handle; a writer's close ends the ledger."""
         return self._ask(Known, "close", handle=handle)
 
-    def release(self, handle: str) -> Result:
+    def release(self, handle: str) -> CommandResult:
         """Forget the handle; its ledger stays as it is."""
-        return self._ask(Result, "release", handle=handle)
+        return self._ask(CommandResult, "release", handle=handle)
 
     def force(self, handle: str) -> Known:
         """Make deferred adds durable."""
@@ -234,9 +234,9 @@ class Commands:
         """Follow the LAC and read what it covers, until the ledger's end."""
         return self._ask(Totals, "tail", handle=handle, background=background)
 
-    def delete(self, ledger: int) -> Result:
+    def delete(self, ledger: int) -> CommandResult:
         """Delete a ledger."""
-        return self._ask(Result, "delete", ledger=ledger)
+        return self._ask(CommandResult, "delete", ledger=ledger)
 
     def knows(self, bookie: str) -> Registration:
         """Whether the client would find the address of the bookie with this id."""

@@ -4,7 +4,7 @@ from cluster.links import Links, LinkState
 from cluster.messages import Way
 from cluster.metadata import Metadata
 from cluster.processes.process import Process, ProcessState, Refusal, Store
-from cluster.processes.runner import Direction, Exit, Networks
+from cluster.processes.runner import Exit, Networks, PacketDirection
 from cluster.servers.bookie import Bookie
 from cluster.servers.client import Client
 from cluster.servers.cluster import Cluster
@@ -12,6 +12,6 @@ from cluster.servers.disks import Disk
 from cluster.servers.zookeeper import ZooKeeper
 
 __all__ = [
-    "Bookie", "Client", "Cluster", "Direction", "Disk", "Exit", "LinkState", "Links", "Metadata", "Networks",
-    "Process", "ProcessState", "Refusal", "Store", "Way", "ZooKeeper",
+    "Bookie", "Client", "Cluster", "Disk", "Exit", "LinkState", "Links", "Metadata", "Networks",
+    "PacketDirection", "Process", "ProcessState", "Refusal", "Store", "Way", "ZooKeeper",
 ]  # fmt: skip

@@ -20,7 +20,7 @@ class Clocks(TypedDict):
     monotonic_ns: int
 
 
-class Load(TypedDict, total=False):
+class MachineLoad(TypedDict, total=False):
     """How busy the machine was; None where that is not known."""
 
     average: float
@@ -102,7 +102,7 @@ class RunTree(TypedDict):
     backend: NotRequired[str]
     user_conf: NotRequired[Conf]
     user_files: NotRequired[Settings]
-    load: NotRequired[Load]
+    load: NotRequired[MachineLoad]
 
 
 class WireLog(TypedDict, total=False):
@@ -134,7 +134,7 @@ class EndTree(TypedDict, total=False):
     wire: Wire
     left_out: str
     otherwise: Sequence[str]
-    load: Load
+    load: MachineLoad
 
 
 Transaction = TypedDict(

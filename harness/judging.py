@@ -18,7 +18,7 @@ from checkers.judging.verdict import counting_properties, undecided, within_allo
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from evidence.recorders import CONTRADICTED, ledger_names, read_lines
-from plans.expected.comparison import Comparison, Found, compare, counts, unstated
+from plans.expected.comparison import Comparison, FoundAnomaly, compare, counts, unstated
 from plans.expected.decisions import Decision
 from plans.expected.expectations import standing
 from plans.reading.document import Tree
@@ -102,15 +102,15 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
         ],
         figures={name: judgement.seen for name, judgement in verdict.judgements.items()},
     )
-    otherwise = (folder.end() or {}).get("otherwise", ())
-    if not otherwise:
+    deviations = (folder.end() or {}).get("otherwise", ())
+    if not deviations:
         return comparison
     known = {(one.property, one.kind) for one in standing(verdict.mode, facts["bookkeeper"])}
     anomaly = any(counts(one, counting) and (one.property, one.kind) not in known for one in found)
-    return went_otherwise(
+    return with_deviations(
         comparison,
-        otherwise,
-        decided="" if verdict.damage else decided_otherwise(folder),
+        deviations,
+        decided="" if verdict.damage else who_deviated(folder),
         anomaly=verdict.headline if anomaly and verdict.verdict is Verdict.ANOMALY else "",
     )
 
@@ -120,12 +120,12 @@ def _ledger_name(ledger: int, names: Mapping[int, str]) -> str:
     return names.get(ledger, f"ledger {ledger}" if ledger >= 0 else "")
 
 
-def _found(verdict: RunVerdict, folder: RunFolder, names: Mapping[int, str]) -> list[Found]:
+def _found(verdict: RunVerdict, folder: RunFolder, names: Mapping[int, str]) -> list[FoundAnomaly]:
     """The anomalies of a verdict; what the plan's allowance excuses needs no statement."""
     from pipeline.tables import read_findings
 
     return [
-        Found(
+        FoundAnomaly(
             finding.property,
             finding.kind,
             _ledger_name(finding.ledger, names),
@@ -154,16 +154,16 @@ def whole(verdict: RunVerdict, folder: RunFolder) -> bool:
     return judged or (not verdict.damage and bool((folder.end() or {}).get("left_out")))
 
 
-def went_otherwise(
-    comparison: Comparison, otherwise: Sequence[str], *, decided: str, anomaly: str = ""
+def with_deviations(
+    comparison: Comparison, deviations: Sequence[str], *, decided: str, anomaly: str = ""
 ) -> Comparison:
     """The comparison of a run that deviated from its plan, which meets no expectation.
 
     A plan's expectation covers only a run that follows the plan, so any ``anomaly`` is unexpected, also one
-    that the plan states. ``otherwise`` are the deviations, of which the first is a reason; ``decided`` says
+    that the plan states. The first of ``deviations`` is a reason; ``decided`` says
     whose decision it was, if any.
     """
-    first = f"the {decided} decided otherwise: {otherwise[0]}" if decided else otherwise[0]
+    first = f"the {decided} decided otherwise: {deviations[0]}" if decided else deviations[0]
     others = () if comparison.met else comparison.reasons
     if comparison.unexpected:
         reasons = (*others, first)
@@ -189,7 +189,7 @@ def decisions(folder: RunFolder) -> Iterator[Decision]:
             yield _decision(record)
 
 
-def decided_otherwise(folder: RunFolder) -> str:
+def who_deviated(folder: RunFolder) -> str:
     """Who decided otherwise than planned and so ended the steps, ``client`` or ``server``; empty for neither.
 
     What a client learned or a server was seen to do is a decision; a missing reply is not.
@@ -197,12 +197,12 @@ def decided_otherwise(folder: RunFolder) -> str:
     for record in read_lines(folder.steps).records:
         if record.get(CONTRADICTED):
             return "server"
-        if _otherwise(record):
+        if _deviates(record):
             return "client"
     return ""
 
 
-def _otherwise(record: Tree) -> bool:
+def _deviates(record: Tree) -> bool:
     if "outcome" not in record or "client" not in record["params"]:
         return False
     outcome, code = record["outcome"], record.get("facts", {}).get("code") or 0

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from evidence.collect.clock import READING_ERROR_NS
-from evidence.shapes import Clocks, Load
+from evidence.shapes import Clocks, MachineLoad
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -48,13 +48,13 @@ def _pressure(figure: str) -> float | None:
         return None
 
 
-def load_now() -> Load:
+def load_now() -> MachineLoad:
     """The load average, and the share of the last ten seconds in which a process waited for a core."""
     percent = _pressure("avg10")
     return _load(None if percent is None else percent / 100)
 
 
-def load_since(began_ns: int, waited_before_ns: int | None) -> Load:
+def load_since(began_ns: int, waited_before_ns: int | None) -> MachineLoad:
     """The machine's load average, and the share of the time since then in which a process waited for a core.
 
     Both arguments are in nanoseconds, of ``time.monotonic_ns`` and :func:`waited_ns`. The share is from 0 to
@@ -66,7 +66,7 @@ def load_since(began_ns: int, waited_before_ns: int | None) -> Load:
     return _load((waited - waited_before_ns) / max(1, time.monotonic_ns() - began_ns))
 
 
-def _load(share: float | None) -> Load:
+def _load(share: float | None) -> MachineLoad:
     return {
         "average": round(os.getloadavg()[0], 2),
         "cpu_pressure": None if share is None else round(share, 3),

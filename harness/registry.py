@@ -1,6 +1,6 @@
 """The registry of steps and conditions: a name in plans -> the model, and the function that runs it.
 
-The function of a step gets the stage and the checked parameters, and returns what happened. It raises only
+The function of a step gets the context and the checked parameters, and returns what happened. It raises only
 when the run cannot go on; an operation that BookKeeper refused is an outcome, not an error. The function of a
 condition looks at the cluster, and returns whether the condition holds and the state it saw, as a phrase.
 """
@@ -14,10 +14,10 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel
 
-from cluster.commands import Result
+from cluster.commands import CommandResult
 from cluster.waiting import wait_until
 from evidence.codes import Outcome
-from harness.recording.stage import Stage
+from harness.recording.context import RunContext
 from plans.grammar.names import name_of
 from plans.grammar.steps import Condition
 
@@ -45,7 +45,7 @@ class Declared(Generic[T]):
     """A step or a condition: the model of its parameters, and ``run``, which gets an instance of it."""
 
     model: type[BaseModel]
-    run: Callable[[Stage, BaseModel], T]
+    run: Callable[[RunContext, BaseModel], T]
 
 
 STEPS: dict[str, Declared[Done]] = {}
@@ -53,22 +53,22 @@ CONDITIONS: dict[str, Declared[Look]] = {}
 """To run a condition is to start it; the result is a function that looks at the cluster once."""
 
 
-def step(model: type[P]) -> Callable[[Callable[[Stage, P], Done]], Callable[[Stage, P], Done]]:
+def step(model: type[P]) -> Callable[[Callable[[RunContext, P], Done]], Callable[[RunContext, P], Done]]:
     """Register the function below as what runs ``model``, under the name of that class."""
     return partial(_declare, "step", STEPS, model)
 
 
-def condition(model: type[C]) -> Callable[[Callable[[Stage, C], Seen]], Callable[[Stage, C], Seen]]:
+def condition(model: type[C]) -> Callable[[Callable[[RunContext, C], Seen]], Callable[[RunContext, C], Seen]]:
     """Register the function below, which looks at the cluster once, for ``model``, under its class's name."""
 
-    def enter(function: Callable[[Stage, C], Seen]) -> Callable[[Stage, C], Seen]:
-        _declare("condition", CONDITIONS, model, lambda stage, wanted: lambda: function(stage, wanted))
+    def enter(function: Callable[[RunContext, C], Seen]) -> Callable[[RunContext, C], Seen]:
+        _declare("condition", CONDITIONS, model, lambda context, wanted: lambda: function(context, wanted))
         return function
 
     return enter
 
 
-def beginning(model: type[C]) -> Callable[[Callable[[Stage, C], Look]], Callable[[Stage, C], Look]]:
+def beginning(model: type[C]) -> Callable[[Callable[[RunContext, C], Look]], Callable[[RunContext, C], Look]]:
     """Register the function below for ``model``, a condition on what happens after its step began.
 
     It is called once, when the step begins, and returns the function that looks at the cluster.
@@ -77,23 +77,23 @@ def beginning(model: type[C]) -> Callable[[Callable[[Stage, C], Look]], Callable
 
 
 def _declare(
-    what: str, table: dict[str, Declared[T]], model: type[P], function: Callable[[Stage, P], T]
-) -> Callable[[Stage, P], T]:
+    what: str, table: dict[str, Declared[T]], model: type[P], function: Callable[[RunContext, P], T]
+) -> Callable[[RunContext, P], T]:
     """Register what runs ``model``, which gets nothing but instances of it, and return it."""
     name = name_of(model)
     if name in table:
         raise ValueError(f"{what} {name!r} is registered twice")
 
-    def run(stage: Stage, params: BaseModel) -> T:
+    def run(context: RunContext, params: BaseModel) -> T:
         if not isinstance(params, model):
             raise TypeError(f"{name} is given {type(params).__name__}")
-        return function(stage, params)
+        return function(context, params)
 
     table[name] = Declared(model, run)
     return function
 
 
-def ended(result: Result, text: str, **facts: int | None) -> Done:
+def ended(result: CommandResult, text: str, **facts: int | None) -> Done:
     """What is done and how it ended, with the refusal where there was one, and the facts that are known.
 
     The first facts are the client's decision: the last entry, or the error's name and code.
@@ -104,13 +104,13 @@ def ended(result: Result, text: str, **facts: int | None) -> Done:
     return Done(text, result.outcome, {**result.model_dump(include=fields, exclude_unset=True), **known})
 
 
-def await_condition(stage: Stage, wanted: Condition) -> str:
+def await_condition(context: RunContext, wanted: Condition) -> str:
     """Wait until the condition holds, ``wanted.timeout_s`` at most; the last state seen."""
-    look = CONDITIONS[wanted.condition].run(stage, wanted)
-    return wait_until(lambda: alive_and(stage, look), wanted.timeout_s, f"condition {wanted.condition!r}")
+    look = CONDITIONS[wanted.condition].run(context, wanted)
+    return wait_until(lambda: alive_and(context, look), wanted.timeout_s, f"condition {wanted.condition!r}")
 
 
-def alive_and(stage: Stage, look: Look) -> Seen:
+def alive_and(context: RunContext, look: Look) -> Seen:
     """The look, after a check that no process of the run has failed."""
-    stage.assert_alive()
+    context.assert_alive()
     return look()

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import ClassVar, Literal
 
-from cluster.interface import Cluster, Direction, Networks, ProcessState
+from cluster.interface import Cluster, Networks, PacketDirection, ProcessState
 from nemesis.processes import ProcessFault
 from nemesis.registry import FaultContext, HealOrder, Proof, register
 from protocol.errors import FaultError, UsageError
@@ -67,9 +67,9 @@ class Blackhole(NetworkFault):
     about = "drop the packets of a server or client, in one direction or both (only with --backend docker)"
     way: Literal["incoming", "outgoing", "both"] = "both"
 
-    def ways(self) -> frozenset[Direction]:
+    def ways(self) -> frozenset[PacketDirection]:
         """The directions in which packets are dropped, in the kernel."""
-        return frozenset(Direction) if self.way == "both" else frozenset({Direction(self.way)})
+        return frozenset(PacketDirection) if self.way == "both" else frozenset({PacketDirection(self.way)})
 
     def assert_available(self, cluster: Cluster) -> None:
         super().assert_available(cluster)
@@ -96,7 +96,7 @@ class Blackhole(NetworkFault):
         return {"dropped": dict(dropped)}
 
 
-def _format(ways: Collection[Direction]) -> str:
+def _format(ways: Collection[PacketDirection]) -> str:
     return " and ".join(sorted(ways)) or "no"
 
 

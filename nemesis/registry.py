@@ -2,7 +2,7 @@
 
 A fault is the parameters of its step in a plan, and what it does with them; its class is registered under
 the step's name. Faults know the cluster's interface, never the plan's other steps, the evidence's judges
-or how servers are made. They keep no state between calls: :mod:`nemesis.active` passes the context of one
+or how servers are made. They keep no state between calls: :mod:`nemesis.nemesis` passes the context of one
 injection to every phase. Most are confirmed at once; a fault that waits for a trigger is confirmed when it
 was triggered.
 """

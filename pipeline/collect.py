@@ -32,7 +32,7 @@ from evidence.collect.crosscheck import (
     steps_missing,
 )
 from evidence.collect.faults import collect_faults
-from evidence.collect.frames import Lives, WireNames
+from evidence.collect.frames import BootTimes, WireNames
 from evidence.collect.histories import SegmentFile, damage_to_histories, segment_files
 from evidence.collect.holdings import lacking
 from evidence.collect.ledgers import collect_chains, collect_ledgers
@@ -168,7 +168,7 @@ class _Raw:
         sources = {**self.run["clients"], **bookies, **self.run.get("others", {})}
         ends, damage = link_ends(read_lines(folder / LINKS), sources, bookies)
         unstamped = frozenset(file.path for file in self.wires if file.path in self.spoiled)
-        task = partial(collect_frames, target, WireNames(ends, _lives(self.run, servers)), unstamped)
+        task = partial(collect_frames, target, WireNames(ends, _boot_times(self.run, servers)), unstamped)
         most = together(2 * len(self.wires)) // 2 or 1
         groups = neighbours(self.wires, most, lambda file: file.path in unstamped)
         done = self.session.map(f"collecting frames of {self.folder.mode}", task, groups)
@@ -215,7 +215,7 @@ class _Raw:
         return damage
 
 
-def _lives(run: RunTree, servers: pa.Table) -> dict[int, Lives]:
+def _boot_times(run: RunTree, servers: pa.Table) -> dict[int, BootTimes]:
     """Bookie number -> its boots, from the collected events of servers."""
     facts = RunFacts(
         scenario=run["scenario"],
@@ -226,6 +226,6 @@ def _lives(run: RunTree, servers: pa.Table) -> dict[int, Lives]:
         servers=tuple(servers.to_pylist()),
     )
     return {
-        bookie: Lives(tuple((boot.number, boot.started_ns, boot.ended_ns) for boot in boots))
+        bookie: BootTimes(tuple((boot.number, boot.started_ns, boot.ended_ns) for boot in boots))
         for bookie, boots in boots_of(facts).items()
     }

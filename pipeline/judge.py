@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 
 from checkers.judging.contract import Batch, LedgerFacts, RunFacts
-from checkers.judging.found import KEPT, keeping_all
+from checkers.judging.found import CAP, uncapped
 from checkers.judging.judge import AllFound, check_all, combined_facts, conclude_all, facts_of, join_all
 from evidence.collected import Collection, code_stamp, read_collection
 from evidence.findings import RunVerdict
@@ -87,7 +87,7 @@ def judge(session: Session, folder: RunFolder) -> RunVerdict:
     write_json(folder.verdict_json, verdict.as_json())
     folder.findings.unlink(missing_ok=True)
     if _is_cut(verdict):
-        with keeping_all():
+        with uncapped():
             write_findings(folder.findings, conclude_all(found, run, facts))
     return verdict
 
@@ -95,7 +95,7 @@ def judge(session: Session, folder: RunFolder) -> RunVerdict:
 def _is_cut(verdict: RunVerdict) -> bool:
     """Whether a list of findings is as long as it may be."""
     lengths = Counter((one.property, one.kind, one.loss, one.ledger) for one in all_findings(verdict))
-    return max(lengths.values(), default=0) >= KEPT
+    return max(lengths.values(), default=0) >= CAP
 
 
 def _sizes(folder: RunFolder, collection: Collection) -> dict[int, int]:

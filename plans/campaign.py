@@ -81,7 +81,7 @@ class Explored(Params):
     profile: Path | None = None
 
 
-class Limits(Params):
+class CampaignLimits(Params):
     """Time limits in seconds: of the campaign (None: unlimited), and of one run, which is then ended."""
 
     total_s: float | None = Field(default=None, gt=0)
@@ -108,7 +108,7 @@ class Campaign(Params):
     runs: tuple[Runs, ...] = ()
     matrix: Matrix | None = None
     explore: Explored | None = None
-    limits: Limits = Field(default_factory=Limits)
+    limits: CampaignLimits = Field(default_factory=CampaignLimits)
     resume: bool = True
     unfinished: Literal["later", "fail"] = "later"
     unknown_again: int = Field(default=1, ge=0, le=3)

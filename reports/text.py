@@ -13,7 +13,7 @@ from textwrap import wrap
 from evidence.findings import Finding, Judgement, RunVerdict, Verdict
 from evidence.folder import RunFolder
 from evidence.recorders import ledger_names
-from evidence.shapes import Load
+from evidence.shapes import MachineLoad
 from plans.expected.comparison import Comparison
 from plans.expected.decisions import Decided
 from protocol.modes import MODES
@@ -111,7 +111,7 @@ def plain(text: str) -> str:
     return text.replace("\n", " ").replace("<", "&lt;").replace("`", "'")
 
 
-def busy_text(began: Load, ended: Load) -> str:
+def busy_text(began: MachineLoad, ended: MachineLoad) -> str:
     """That the machine was busy, from what a run recorded as ``load`` at its beginning and end; else empty.
 
     It may explain a timeout, and is never part of a verdict.

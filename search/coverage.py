@@ -62,17 +62,17 @@ class Coverage:
 def exercised(folder: RunFolder) -> dict[str, Counter[str]]:
     """What one run exercised, by category; ``EvidenceError`` for a run without tables."""
     tables = Tables(folder)
-    strokes = list(_strokes(tables.rows(FaultRow)))
+    intervals = list(_intervals(tables.rows(FaultRow)))
     logged = Counter(_LOGGED[row["event"]] for row in tables.rows(ServerRow) if row["event"] in _LOGGED)
     return {
-        FAULTS: Counter(name for name, _, _ in strokes),
-        PAIRS: _pairs(strokes),
+        FAULTS: Counter(name for name, _, _ in intervals),
+        PAIRS: _pairs(intervals),
         STATES: _states(tables.rows(LedgerRow)),
         PATHS: logged + _answers(tables.table("frames")) + _opens(tables),
     }
 
 
-def _strokes(faults: Iterable[FaultRow]) -> Iterator[tuple[str, int, int]]:
+def _intervals(faults: Iterable[FaultRow]) -> Iterator[tuple[str, int, int]]:
     """Each confirmed fault with the time when it was in force."""
     for fault in faults:
         if fault["confirmed_ns"] != NEVER and fault["fault"] > 0:
@@ -94,9 +94,9 @@ def _class(name: str) -> str:
     return "zookeeper" if name == ZOOKEEPER else "client"
 
 
-def _pairs(strokes: list[tuple[str, int, int]]) -> Counter[str]:
+def _pairs(intervals: list[tuple[str, int, int]]) -> Counter[str]:
     pairs: Counter[str] = Counter()
-    for (one, from_one, to_one), (other, from_other, to_other) in combinations(strokes, 2):
+    for (one, from_one, to_one), (other, from_other, to_other) in combinations(intervals, 2):
         if from_one < to_other and from_other < to_one:
             pairs[" + ".join(sorted((one, other)))] += 1
     return pairs

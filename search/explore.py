@@ -16,9 +16,9 @@ from harness.preparing import Prepared, prepare_plan
 from harness.request import RunRequest
 from harness.vocabulary import offered_faults, words
 from nemesis.registry import FAULTS
+from plans.exploring.faults import KINDS
 from plans.exploring.generate import GenerateOptions, generate, left_out
 from plans.exploring.profile import DEFAULT, Profile, load_profile
-from plans.exploring.strokes import KINDS
 from plans.grammar.rounds import every
 from plans.load import load_tree
 from plans.models import Plan
@@ -29,7 +29,7 @@ from protocol.modes import MODES
 from protocol.wording import counted
 from search.coverage import Coverage, coverage_tables, exercised
 from search.running import ERROR, Ended, Runner, running
-from search.status import Status, duration
+from search.status import StatusLines, duration
 
 _SEED_LIMIT = 2**31
 _MOST_ERRORS = 3
@@ -88,7 +88,7 @@ class Search:
 
 
 @dataclass
-class Found:
+class Exploration:
     """The results up to now."""
 
     ended: list[Ended] = field(default_factory=list)
@@ -105,8 +105,8 @@ class Found:
 
 def explore(search: Search, *, quiet: bool, as_json: bool) -> int:
     """Search until the time, the runs or a finding end it; the exit code."""
-    status = Status(quiet=quiet or as_json)
-    found = Found()
+    status = StatusLines(quiet=quiet or as_json)
+    found = Exploration()
     _introduce(search, status)
     search.prepare(0)  # What this machine cannot do at all is said before anything starts.
     try:
@@ -126,7 +126,7 @@ def explore(search: Search, *, quiet: bool, as_json: bool) -> int:
     return code
 
 
-def _search(search: Search, found: Found, runner: Runner, status: Status) -> None:
+def _search(search: Search, found: Exploration, runner: Runner, status: StatusLines) -> None:
     errors = 0
     status.counts(found.text)
     runs = runner.run(_plans(search, found, status), lambda one: f"seed {one.prepared.seed}")
@@ -146,7 +146,7 @@ def _search(search: Search, found: Found, runner: Runner, status: Status) -> Non
                 )
 
 
-def _plans(search: Search, found: Found, status: Status) -> Iterator[Prepared]:
+def _plans(search: Search, found: Exploration, status: StatusLines) -> Iterator[Prepared]:
     """The plan of each further run, drawn when it can begin; none once the search is over."""
     for number in count():
         enough = any(one.news for one in found.ended) and not search.keep_going
@@ -157,7 +157,7 @@ def _plans(search: Search, found: Found, status: Status) -> Iterator[Prepared]:
         yield search.prepare(number)
 
 
-def _introduce(search: Search, status: Status) -> None:
+def _introduce(search: Search, status: StatusLines) -> None:
     ends = [counted(search.runs, "run")] if search.runs is not None else []
     ends += [f"no run begins after {duration(search.for_s)}"] if search.for_s is not None else []
     mode = search.mode or "/".join(dict.fromkeys(search.profile.modes))
@@ -174,7 +174,7 @@ def _introduce(search: Search, status: Status) -> None:
         status.line(f"  left out: {name}, {FAULTS[KINDS[name].needs].unavailable_reason()}", style="yellow")
 
 
-def _tell(number: int, ready: Prepared, ended: Ended, status: Status) -> None:
+def _tell(number: int, ready: Prepared, ended: Ended, status: StatusLines) -> None:
     styles = {"valid": "green", "anomaly": "red"}
     status.line(
         f"{number:4}  seed {ready.seed}  {ended.verdict:8}{ended.took_s:5.0f} s  {_shape(ready.plan)}",
@@ -205,7 +205,7 @@ def _shape(plan: Plan) -> str:
 
 
 def _conclude(
-    search: Search, found: Found, status: Status, ending: tuple[int, str], *, as_json: bool
+    search: Search, found: Exploration, status: StatusLines, ending: tuple[int, str], *, as_json: bool
 ) -> None:
     """Say what was exercised, as JSON with the exit code and its reason."""
     if not as_json:
@@ -229,7 +229,7 @@ def _conclude(
     print_json({**head, "coverage": found.coverage.seen, "left_out": without})
 
 
-def _code(found: Found) -> tuple[int, str]:
+def _code(found: Exploration) -> tuple[int, str]:
     for code, verdict in ((ExitCode.ANOMALY, Verdict.ANOMALY), (ExitCode.UNKNOWN, Verdict.UNKNOWN)):
         for one in found.ended:
             if one.news and one.verdict == verdict:

@@ -25,7 +25,7 @@ from protocol.wording import counted
 from reports.seeded import announced
 from reports.series import CONFIDENCE, interval, percent
 from search.running import ERROR, Ended, running, stored_kinds, stored_ledgers
-from search.status import Status, duration
+from search.status import StatusLines, duration
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def replay(
     The exit code is 0: it never failed, 3: some run said nothing and none failed, 4: it failed, in the same
     way or in another that its plan does not state, which includes a decision.
     """
-    status = Status(quiet=quiet or as_json)
+    status = StatusLines(quiet=quiet or as_json)
     again = find_again(results, reference, mode)
     again = replace(again, backend=backend or again.backend)
     elsewhere = ("--backend", backend) if backend else ()
@@ -154,7 +154,7 @@ def replay(
 
 
 def _conclude(
-    again: Again, ended: Sequence[Ended], status: Status, ending: tuple[int, str], *, as_json: bool
+    again: Again, ended: Sequence[Ended], status: StatusLines, ending: tuple[int, str], *, as_json: bool
 ) -> None:
     """Say how often it failed, as JSON with the exit code and its reason."""
     if as_json:
@@ -201,7 +201,7 @@ def failed(again: Again, ended: Ended) -> bool:
     return bool(ended.kinds & again.kinds if again.kinds else ended.kinds)
 
 
-def _introduce(again: Again, times: int, status: Status) -> None:
+def _introduce(again: Again, times: int, status: StatusLines) -> None:
     for order in again.changes:
         status.line(announced(order), style="yellow")
     found = ", ".join(sorted(again.kinds)) or "nothing"
@@ -214,7 +214,7 @@ def _introduce(again: Again, times: int, status: Status) -> None:
         status.line("  the run has no measured times, so the times of its plan are used", style="yellow")
 
 
-def _tell(number: int, again: Again, ended: Ended, status: Status) -> None:
+def _tell(number: int, again: Again, ended: Ended, status: StatusLines) -> None:
     style = "red" if failed(again, ended) else "green" if ended.verdict == "valid" else "yellow"
     outcome = "failed " if failed(again, ended) else ended.verdict
     status.line(f"{number:4}  {outcome:8}{ended.took_s:5.0f} s  {ended.headline}", style=style)

@@ -29,7 +29,7 @@ from harness.run import judge_again, judge_recorded
 from plans.expected.expectations import standing
 from protocol.errors import EvidenceError, FencepostError
 from reports.results import ModeResult
-from search.status import Status
+from search.status import StatusLines
 
 ERROR = "error"
 NEVER_QUIET = "quiet/never"
@@ -81,13 +81,13 @@ class Ended:
         if self.error:
             return ERROR
         doubtful = Verdict.UNKNOWN in verdicts or not verdicts or NEVER_QUIET in self.kinds
-        return str(Verdict.UNKNOWN if doubtful or self.otherwise else Verdict.VALID)
+        return str(Verdict.UNKNOWN if doubtful or self.deviations else Verdict.VALID)
 
     @property
     def conclusive(self) -> bool:
         """Whether what it does not show did not happen: it went as planned, and its evidence is whole."""
         if self.verdict == Verdict.ANOMALY and not (
-            self.error or self.otherwise or NEVER_QUIET in self.kinds
+            self.error or self.deviations or NEVER_QUIET in self.kinds
         ):
             judged = (mode.verdict.judgements[EVIDENCE].verdict for mode in self.modes)
             return all(verdict is Verdict.VALID for verdict in judged)
@@ -101,7 +101,7 @@ class Ended:
         )
 
     @property
-    def otherwise(self) -> Sequence[str]:
+    def deviations(self) -> Sequence[str]:
         """What went otherwise than planned, such as a server that died on its own after the last step."""
         return [what for mode in self.modes for what in (mode.folder.end() or {}).get("otherwise", ())]
 
@@ -118,7 +118,7 @@ class Ended:
     @property
     def headline(self) -> str:
         """What the verdict says, or the error."""
-        texts = [f"otherwise than planned: {what}" for what in self.otherwise[:1]]
+        texts = [f"otherwise than planned: {what}" for what in self.deviations[:1]]
         for mode in self.modes:
             why = not_quiet(mode.folder)
             texts += [f"never quiet: {why}"] if why else []
@@ -139,7 +139,7 @@ class Runner:
     judge: Judge
     recorders: Recorders
     parallel: int
-    status: Status
+    status: StatusLines
 
     def run(
         self, prepared: Iterable[Prepared], label: Callable[[ModeRun], str]
@@ -163,7 +163,7 @@ class Runner:
 
 
 @contextmanager
-def running(results: Path, parallel: int, status: Status) -> Iterator[Runner]:
+def running(results: Path, parallel: int, status: StatusLines) -> Iterator[Runner]:
     """A runner for as long as the block lasts: one Spark session, and the processes that record."""
     with judging(results) as judge, Recorders(None, results, parallel) as recorders, status.live():
         judge.wait_warm()

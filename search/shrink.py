@@ -33,7 +33,7 @@ from reports.seeded import announced
 from search.replay import Again, find_again, rate
 from search.running import ERROR, NEVER_QUIET, Ended, Runner, running
 from search.sequential import SequentialTest, sequential_test
-from search.status import Status, duration
+from search.status import StatusLines, duration
 
 _FIRST_TRIES = 5
 """Most repetitions of the run itself to learn how often it fails; two failures are enough."""
@@ -76,7 +76,7 @@ class Shrinker:
     kind: str
     options: Options
     runner: Runner
-    status: Status
+    status: StatusLines
     test: SequentialTest | None = None
     runs: int = 0
     asked: dict[str, bool] = field(default_factory=dict)
@@ -175,7 +175,7 @@ class Shrinker:
 
 def shrink(options: Options, *, quiet: bool, as_json: bool) -> int:
     """Shrink a stored run; 0 when the smallest plan was written and failed when it was confirmed, else 3."""
-    status = Status(quiet=quiet or as_json)
+    status = StatusLines(quiet=quiet or as_json)
     again = find_again(options.results, options.reference, options.mode)
     kind = _kind(again, options.kind)
     output = options.output or again.path.parent / f"{NAME}.yaml"
@@ -320,7 +320,7 @@ def _rule(test: SequentialTest | None) -> str:
 
 
 def _conclude(
-    shrinker: Shrinker, output: Path, confirmed: list[Ended], status: Status, *, as_json: bool
+    shrinker: Shrinker, output: Path, confirmed: list[Ended], status: StatusLines, *, as_json: bool
 ) -> int:
     failed = sum(shrinker.kind in one.kinds for one in confirmed)
     code = ExitCode.AS_EXPECTED if failed else ExitCode.UNKNOWN

@@ -20,7 +20,7 @@ _REFRESHED_PER_S = 4
 _TAIL_BYTES = 1000
 
 
-class Status:
+class StatusLines:
     """Lines and live lines; ``quiet`` keeps all but :meth:`last` back."""
 
     def __init__(self, *, quiet: bool = False) -> None:

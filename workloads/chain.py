@@ -16,7 +16,7 @@ from cluster.commands import Chain, Totals
 from plans.grammar.names import Clients, LogName
 from workloads.leading import Leader, Leadership, LeadingLoad, Term
 from workloads.member import RETRY_S, Member
-from workloads.registry import Crew, Job, register
+from workloads.registry import Job, LoadContext, register
 
 
 @register
@@ -42,10 +42,10 @@ class ChainLoad(LeadingLoad):
     read_every_s: float = Field(default=0.5, gt=0)
     recover: bool = True
 
-    def jobs(self, crew: Crew) -> Sequence[Job]:
+    def jobs(self, context: LoadContext) -> Sequence[Job]:
         leadership = Leadership(self.writers[0], self.patience_s)
-        members = [_Member(self, crew, name, leadership).run for name in self.writers]
-        return [*members, *(_Reader(self, crew, name).run for name in self.readers)]
+        members = [_Member(self, context, name, leadership).run for name in self.writers]
+        return [*members, *(_Reader(self, context, name).run for name in self.readers)]
 
 
 class _Member(Leader[ChainLoad]):
@@ -58,17 +58,17 @@ class _Member(Leader[ChainLoad]):
         self._log = self.asker.chain_list(self.params.log)
         if not self._log.ok:
             self.say(f"log {self.params.log} is not known: {self._log.refusal}")
-            self.crew.stop.wait(RETRY_S)
+            self.context.stop.wait(RETRY_S)
             return None
         if self._log.ledgers:
             if self.params.recover and not self.recover_or_wait(self._log.ledgers[-1]):
                 return None
-            self.crew.totals.add(takeovers=1)
-            self.crew.say(f"{self.name} takes over log {self.params.log}")
+            self.context.totals.add(takeovers=1)
+            self.context.say(f"{self.name} takes over log {self.params.log}")
         return self.leadership.begin(self.name, claimed, claimed.ledger)
 
     def lead(self, term: Term) -> None:
-        while not self.crew.stop.is_set() and self._write_ledger(term):
+        while not self.context.stop.is_set() and self._write_ledger(term):
             pass
 
     def _write_ledger(self, term: Term) -> bool:
@@ -80,7 +80,7 @@ class _Member(Leader[ChainLoad]):
         if not self._extend(ledger):
             self.asker.release(handle)
             return False
-        self.crew.created(self.name, ledger)
+        self.context.created(self.name, ledger)
 
         def progress(totals: Totals) -> bool:
             self.leadership.works(term, ledger, totals.acked)
@@ -97,7 +97,7 @@ class _Member(Leader[ChainLoad]):
         if extended.ok:
             self._log = extended.model_copy(update={"ledgers": ledgers})
         else:
-            self.crew.totals.add(deposed=1)
+            self.context.totals.add(deposed=1)
             self.say(f"ledger {ledger} is not put into log {self.params.log}: {extended.refusal}")
         return extended.ok
 
@@ -110,7 +110,7 @@ class _Member(Leader[ChainLoad]):
         else:
             self.say(f"ledger {ledger} broke: {added.refusal}")
             self.asker.release(handle)
-        self.crew.totals.add(rolled=1)
+        self.context.totals.add(rolled=1)
         return False
 
 
@@ -118,10 +118,10 @@ class _Reader(Member[ChainLoad]):
     """A client that reads the whole log again and again."""
 
     def step(self) -> None:
-        if self.crew.stop.wait(self.params.read_every_s):
+        if self.context.stop.wait(self.params.read_every_s):
             return
         found = self.asker.chain_read(self.params.log)
         if found.ok:
-            self.crew.totals.add(passes=1, read=found.entries)
+            self.context.totals.add(passes=1, read=found.entries)
         else:
             self.say(f"log {self.params.log} is not read to its end: {found.refusal}")

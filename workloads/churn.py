@@ -17,7 +17,7 @@ from pydantic import Field
 from plans.grammar.names import ClientName
 from protocol.wire import NO_LEDGER
 from workloads.member import RETRY_S, Member
-from workloads.registry import Crew, Inbox, Job, Rolled, next_in, register
+from workloads.registry import Inbox, Job, LoadContext, Rolled, next_in, register
 from workloads.rolling import TOTALS, AppendLoad
 
 _ANY_ENTRY = 0
@@ -36,10 +36,10 @@ class ChurnLoad(AppendLoad):
     deleter: ClientName
     keep: int = Field(default=3, ge=0)
 
-    def jobs(self, crew: Crew) -> Sequence[Job]:
+    def jobs(self, context: LoadContext) -> Sequence[Job]:
         """Of the ``deleted`` ledgers some are ``collected`` by all bookies, the others ``uncollected``."""
-        crew.followers.append(inbox := Inbox())
-        return [*super().jobs(crew), _Deleter(self, crew, self.deleter, inbox).run]
+        context.followers.append(inbox := Inbox())
+        return [*super().jobs(context), _Deleter(self, context, self.deleter, inbox).run]
 
 
 @dataclass(eq=False)
@@ -54,7 +54,7 @@ class _Deleter(Member[ChurnLoad]):
         """Work until the load ends; ledgers that a last check still finds are counted as not collected."""
         super().run()
         self._look()
-        self.crew.totals.add(uncollected=len(self._garbage))
+        self.context.totals.add(uncollected=len(self._garbage))
 
     def step(self) -> None:
         rolled = next_in(self.inbox, RETRY_S)
@@ -72,7 +72,7 @@ class _Deleter(Member[ChurnLoad]):
         deleted = self.asker.delete(ledger)
         gone = deleted.ok or deleted.code == _NO_METADATA
         if gone:
-            self.crew.totals.add(deleted=1)
+            self.context.totals.add(deleted=1)
             self._garbage.append(ledger)
         else:
             self.say(f"ledger {ledger} is not deleted: {deleted.refusal}")
@@ -81,9 +81,9 @@ class _Deleter(Member[ChurnLoad]):
     def _look(self) -> None:
         """Ask about deleted ledgers, oldest first, up to the first that a bookie still has."""
         while self._garbage:
-            cluster = self.crew.cluster
+            cluster = self.context.cluster
             answers = (cluster.answer(bookie, self._garbage[0], _ANY_ENTRY) for bookie in cluster.bookies)
             if not all(status == NO_LEDGER for status in answers):
                 return
             self._garbage.popleft()
-            self.crew.totals.add(collected=1)
+            self.context.totals.add(collected=1)

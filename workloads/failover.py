@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from workloads.leading import Leader, Leadership, LeadingLoad, Term
-from workloads.registry import Crew, Job, register
+from workloads.registry import Job, LoadContext, register
 
 
 @register
@@ -32,9 +32,9 @@ class FailoverLoad(LeadingLoad):
 
     late_entries: int = Field(default=20, ge=1)
 
-    def jobs(self, crew: Crew) -> Sequence[Job]:
+    def jobs(self, context: LoadContext) -> Sequence[Job]:
         leadership = Leadership(self.writers[0], self.patience_s)
-        return [_Member(self, crew, name, leadership).run for name in self.writers]
+        return [_Member(self, context, name, leadership).run for name in self.writers]
 
 
 class _Member(Leader[FailoverLoad]):
@@ -49,12 +49,12 @@ class _Member(Leader[FailoverLoad]):
                 return None
             term = self.leadership.begin(self.name, claimed, left)
         if left is not None:
-            self.crew.totals.add(takeovers=1)
-            self.crew.say(f"{self.name} takes over from {claimed.writer}")
+            self.context.totals.add(takeovers=1)
+            self.context.say(f"{self.name} takes over from {claimed.writer}")
         return term
 
     def lead(self, term: Term) -> None:
-        while self.leadership.holds(term) and not self.crew.stop.is_set():
+        while self.leadership.holds(term) and not self.context.stop.is_set():
             self._write_ledger(term)
 
     def _write_ledger(self, term: Term) -> None:
@@ -62,7 +62,7 @@ class _Member(Leader[FailoverLoad]):
         if created is None:
             return
         handle, ledger = created
-        self.crew.created(self.name, ledger)
+        self.context.created(self.name, ledger)
         if not self.leadership.works(term, ledger, 0):
             self.asker.release(handle)  # replaced before it had begun
             return
@@ -87,6 +87,6 @@ class _Member(Leader[FailoverLoad]):
         )
         self.count(late)
         refusals = late.unknown + late.failed + late.outstanding
-        self.crew.totals.add(late_acked=late.acked, late_refused=refusals)
+        self.context.totals.add(late_acked=late.acked, late_refused=refusals)
         self.say(f"was replaced and goes on in ledger {ledger}: {late.acked} acknowledged, {refusals} not")
         self.asker.release(handle)

@@ -13,9 +13,9 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from cluster.commands import Result
+from cluster.commands import CommandResult
 from protocol.errors import UsageError
-from workloads.registry import Crew, Job, register
+from workloads.registry import Job, LoadContext, register
 from workloads.rolling import TOTALS, RollingLoad, RollingWriter, rolling_jobs
 
 _ILLEGAL_OPERATION = -100
@@ -32,9 +32,9 @@ class ForcedLoad(RollingLoad):
     entries_per_force: int = Field(default=50, ge=1)
     unforced_fraction: float = Field(default=0.5, ge=0, le=1)
 
-    def jobs(self, crew: Crew) -> Sequence[Job]:
+    def jobs(self, context: LoadContext) -> Sequence[Job]:
         """``UsageError`` for a client with protocol V2."""
-        return rolling_jobs(self, crew, _Writer)
+        return rolling_jobs(self, context, _Writer)
 
 
 class _Writer(RollingWriter[ForcedLoad]):
@@ -46,7 +46,7 @@ class _Writer(RollingWriter[ForcedLoad]):
         """Fill a ledger; whether all adds were acknowledged and every force succeeded."""
         left = self.params.entries_per_ledger
         leaves_last = self.random.random() < self.params.unforced_fraction
-        while left and not self.crew.stop.is_set():
+        while left and not self.context.stop.is_set():
             entries = min(left, self.params.entries_per_force)
             left -= entries
             if not self._add(ledger, handle, entries):
@@ -69,10 +69,10 @@ class _Writer(RollingWriter[ForcedLoad]):
     def _force(self, ledger: int, handle: str, entries: int) -> bool:
         forced = self.asker.force(handle)
         if forced.ok:
-            self.crew.totals.add(forces=1, forced=entries)
+            self.context.totals.add(forces=1, forced=entries)
         return self._goes_on(ledger, forced)
 
-    def _goes_on(self, ledger: int, result: Result) -> bool:
+    def _goes_on(self, ledger: int, result: CommandResult) -> bool:
         if result.code == _ILLEGAL_OPERATION:
             raise UsageError(
                 "load `forced`: DEFERRED_SYNC was refused (IllegalOp); protocol V2 does not know it",

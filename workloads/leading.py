@@ -130,7 +130,7 @@ class Leader(Member[LeadT]):
     def step(self) -> None:
         """Claim the leadership, and hold it until the term ends."""
         claimed = self.leadership.claim(self.name, RETRY_S)
-        if claimed is None or self.crew.stop.is_set():
+        if claimed is None or self.context.stop.is_set():
             return
         term: Term | None = None
         try:
@@ -154,5 +154,5 @@ class Leader(Member[LeadT]):
         """Open a ledger with recovery; False, after a pause, when that fails now."""
         recovered = self.recover(ledger).ok
         if not recovered:
-            self.crew.stop.wait(RETRY_S)
+            self.context.stop.wait(RETRY_S)
         return recovered

@@ -16,7 +16,7 @@ from pydantic import Field
 from plans.grammar.names import Clients
 from plans.grammar.steps import LedgerShape
 from workloads.member import RETRY_S, Member
-from workloads.registry import Crew, Job, Workload, next_in, register
+from workloads.registry import Job, LoadContext, Workload, next_in, register
 
 
 @register
@@ -35,13 +35,13 @@ class ManyLedgers(LedgerShape, Workload):
     entry_bytes: int = Field(default=128, ge=64, le=4 * 1024 * 1024)
     at_once: int = Field(default=8, ge=1, le=64)
 
-    def jobs(self, crew: Crew) -> Sequence[Job]:
+    def jobs(self, context: LoadContext) -> Sequence[Job]:
         """Each job creates its share; the last one ends the load."""
         left = SimpleQueue[int]()
         for number in range(self.ledgers):
             left.put(number)
         names = [name for name in self.writers for _ in range(self.at_once)]
-        return [_Maker(self, crew, name, left).run for name in names]
+        return [_Maker(self, context, name, left).run for name in names]
 
 
 @dataclass(eq=False)
@@ -63,20 +63,20 @@ class _Maker(Member[ManyLedgers]):
             if not made:
                 self.left.put(number)
         if not made:
-            self.crew.stop.wait(RETRY_S)
+            self.context.stop.wait(RETRY_S)
 
     def _make(self) -> bool:
         created = self.create(self.params)
         if created is None:
             return False
         handle, ledger = created
-        self.crew.created(self.name, ledger)
+        self.context.created(self.name, ledger)
         entries = self.params.entries_per_ledger
         added = self.asker.append(handle, entries, entry_bytes=self.params.entry_bytes, outstanding=entries)
         self.count(added)
         whole = added.acked == entries
         if whole:
-            self.crew.totals.add(filled=1)
+            self.context.totals.add(filled=1)
         else:
             self.say(f"ledger {ledger} is not filled: {added.refusal}")
         return whole

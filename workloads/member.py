@@ -14,12 +14,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from cluster.commands import Commands, Known, Result, Totals
+from cluster.commands import CommandResult, Commands, Known, Totals
 from cluster.interface import Client, ProcessState
 from cluster.servers.client import Reply, await_reply
 from plans.grammar.steps import LedgerShape
 from protocol.errors import ClientError, NotReadyError
-from workloads.registry import Crew, Workload
+from workloads.registry import LoadContext, Workload
 
 RETRY_S = 0.25
 _LOOK_S = 0.1
@@ -48,7 +48,7 @@ class Asker(Commands):
         self._stop = stop
         self._patience_s = patience_s
 
-    def wait_for_next_life(self) -> None:
+    def wait_for_next_boot(self) -> None:
         """Wait until the client was started again and answers, or the load ends."""
         while not self._stop.wait(_LOOK_S):
             if self._client.state is not ProcessState.DOWN:
@@ -85,11 +85,11 @@ class Member(ABC, Generic[LoadT]):
     """One client of a load: does :meth:`step` after step until it has ``finished`` or the load ends."""
 
     params: LoadT
-    crew: Crew
+    context: LoadContext
     name: str
 
     def __post_init__(self) -> None:
-        self.asker = Asker(self.crew.cluster.clients[self.name], self.crew.stop)
+        self.asker = Asker(self.context.cluster.clients[self.name], self.context.stop)
         self.finished = False
         self._said, self._said_at_s = "", 0.0
 
@@ -98,30 +98,30 @@ class Member(ABC, Generic[LoadT]):
         """Do one piece of the work; an error of the client is handled by :meth:`run`."""
 
     def run(self) -> None:
-        """Do steps until it is finished or the load ends, across the lives of its client's process."""
-        while not self.finished and not self.crew.stop.is_set():
+        """Do steps until it is finished or the load ends, across the boots of its client's process."""
+        while not self.finished and not self.context.stop.is_set():
             try:
                 self.step()
             except LoadEndedError:
                 return
             except ClientError:
-                self.next_life()
+                self.next_boot()
 
-    def next_life(self) -> None:
+    def next_boot(self) -> None:
         """The client's process is gone: wait until it is back or the load ends."""
         self.say("its process ended; waiting for its next start")
-        self.asker.wait_for_next_life()
+        self.asker.wait_for_next_boot()
 
     def say(self, what: str) -> None:
         """Report a sentence, unless it was the last one reported within ten seconds."""
         now = time.monotonic()
         if what != self._said or now - self._said_at_s > _SAY_AGAIN_S:
             self._said, self._said_at_s = what, now
-            self.crew.say(f"{self.name}: {what}")
+            self.context.say(f"{self.name}: {what}")
 
     def new_handle(self) -> str:
         """A name for a handle that no other of the run has."""
-        return self.crew.new_handle(self.name)
+        return self.context.new_handle(self.name)
 
     def create(self, shape: LedgerShape, *, deferred: bool | None = None) -> tuple[str, int] | None:
         """The handle and id of a new ledger; None, after a pause, when it cannot be created now."""
@@ -130,7 +130,7 @@ class Member(ABC, Generic[LoadT]):
         if created.ok:
             return handle, created.ledger
         self.say(f"no ledger can be created: {created.refusal}")
-        self.crew.stop.wait(RETRY_S)
+        self.context.stop.wait(RETRY_S)
         return None
 
     def recover(self, ledger: int) -> Known:
@@ -138,7 +138,7 @@ class Member(ABC, Generic[LoadT]):
         handle = self.new_handle()
         opened = self.asker.open(handle, ledger, recovery=True)
         if opened.ok:
-            self.crew.totals.add(recovered=1)
+            self.context.totals.add(recovered=1)
             self.asker.release(handle)
         else:
             self.say(f"ledger {ledger} is not recovered yet: {opened.refusal}")
@@ -159,7 +159,7 @@ class Member(ABC, Generic[LoadT]):
         self, handle: str, entries: int, enough: Callable[[Totals], bool] = lambda _: False
     ) -> None:
         """Wait until ``entries`` adds are acknowledged, the ledger broke, the load ends, or ``enough``."""
-        while not self.crew.stop.is_set():
+        while not self.context.stop.is_set():
             totals = self.asker.await_acked(handle, entries, _ACKED_LOOK_S)
             if enough(totals) or not totals.goes_on:
                 return
@@ -180,18 +180,18 @@ class Member(ABC, Generic[LoadT]):
     def count(self, added: Totals) -> None:
         """Add the results of adds to the totals; adds still in flight are unknown."""
         unknown = added.unknown + added.outstanding
-        self.crew.totals.add(acked=added.acked, unknown=unknown, failed=added.failed)
+        self.context.totals.add(acked=added.acked, unknown=unknown, failed=added.failed)
 
-    def broke(self, ledger: int, result: Result) -> None:
+    def broke(self, ledger: int, result: CommandResult) -> None:
         """Report and count a ledger that accepts no more adds."""
-        self.crew.totals.add(rolled=1)
+        self.context.totals.add(rolled=1)
         self.say(f"ledger {ledger} broke, rolls over: {result.refusal}")
 
     def close(self, ledger: int, handle: str) -> bool:
         """Close a ledger, or release its handle when that is refused; whether it is closed."""
         closed = self.asker.close(handle)
         if closed.ok:
-            self.crew.totals.add(closed=1)
+            self.context.totals.add(closed=1)
         else:
             self.say(f"ledger {ledger} is not closed: {closed.refusal}")
             self.asker.release(handle)

@@ -15,7 +15,7 @@ from pydantic import Field
 from plans.grammar.names import Clients
 from protocol.metadata import LedgerState
 from workloads.member import Member
-from workloads.registry import Crew, Job, Workload, next_in, register
+from workloads.registry import Job, LoadContext, Workload, next_in, register
 
 
 @register
@@ -29,13 +29,13 @@ class RecoverAll(Workload):
     recoverers: Clients = Field(min_length=1)
     at_once: int = Field(default=8, ge=1, le=64)
 
-    def jobs(self, crew: Crew) -> Sequence[Job]:
+    def jobs(self, context: LoadContext) -> Sequence[Job]:
         """Each job takes from the remaining ledgers; the last one ends the load."""
         waiting = SimpleQueue[int]()
-        for ledger in reversed(crew.cluster.metadata.ledgers()):
+        for ledger in reversed(context.cluster.metadata.ledgers()):
             waiting.put(ledger)
         names = [name for name in self.recoverers for _ in range(self.at_once)]
-        return [_Recoverer(self, crew, name, waiting).run for name in names]
+        return [_Recoverer(self, context, name, waiting).run for name in names]
 
 
 @dataclass(eq=False)
@@ -49,15 +49,15 @@ class _Recoverer(Member[RecoverAll]):
         if ledger is None:
             self.finished = True
             return
-        found = self.crew.cluster.metadata.ledger(ledger)
+        found = self.context.cluster.metadata.ledger(ledger)
         if found is None or found[0].state is LedgerState.CLOSED:
-            self.crew.totals.add(closed_already=1)
+            self.context.totals.add(closed_already=1)
             return
         handle = self.new_handle()
         opened = self.asker.open(handle, ledger, recovery=True)
         if opened.ok:
-            self.crew.totals.add(recovered=1)
+            self.context.totals.add(recovered=1)
             self.asker.release(handle)
         else:
-            self.crew.totals.add(refused=1)
+            self.context.totals.add(refused=1)
             self.say(f"a ledger is not recovered: {opened.refusal}")  # one sentence for very many ledgers

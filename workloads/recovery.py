@@ -20,7 +20,7 @@ from pydantic import Field
 from plans.grammar.names import Clients
 from plans.grammar.steps import LedgerShape
 from workloads.member import RETRY_S, Member
-from workloads.registry import Crew, Job, Workload, next_in, register
+from workloads.registry import Job, LoadContext, Workload, next_in, register
 
 _WITHOUT_END = 2**62
 _A_MOMENT_S = 1.0
@@ -48,12 +48,12 @@ class RecoveryLoad(LedgerShape, Workload):
     outstanding: int = Field(default=100, ge=1, le=100_000)
     rate_per_s: float | None = Field(default=None, gt=0)
 
-    def jobs(self, crew: Crew) -> Sequence[Job]:
-        contests = Contests(crew, self.recoverers)
-        jobs = [_Recoverer(self, crew, name, contests).run for name in self.recoverers]
+    def jobs(self, context: LoadContext) -> Sequence[Job]:
+        contests = Contests(context, self.recoverers)
+        jobs = [_Recoverer(self, context, name, contests).run for name in self.recoverers]
         for name in self.writers:
-            own = Random(crew.random.getrandbits(64))
-            jobs.append(_Writer(self, crew, name, contests, own).run)
+            own = Random(context.random.getrandbits(64))
+            jobs.append(_Writer(self, context, name, contests, own).run)
         return jobs
 
 
@@ -70,9 +70,9 @@ class Contest:
 class Contests:
     """The ledgers to be recovered, in the same order for every recoverer; thread-safe."""
 
-    def __init__(self, crew: Crew, recoverers: tuple[str, ...]) -> None:
+    def __init__(self, context: LoadContext, recoverers: tuple[str, ...]) -> None:
         self.inboxes = {name: SimpleQueue[Contest]() for name in recoverers}
-        self._crew = crew
+        self._context = context
         self._lock = threading.Lock()
 
     def begin(self, ledger: int) -> Contest:
@@ -94,10 +94,10 @@ class Contests:
             if before == last_entry or len(contest.ends) < len(self.inboxes):
                 return
         agreed = len(set(contest.ends.values())) == 1
-        self._crew.totals.add(agreed=int(agreed), disagreed=int(not agreed))
+        self._context.totals.add(agreed=int(agreed), disagreed=int(not agreed))
         if not agreed:
             ends = ", ".join(f"{name} {end}" for name, end in sorted(contest.ends.items()))
-            self._crew.say(f"ledger {contest.ledger} was recovered to different ends: {ends}")
+            self._context.say(f"ledger {contest.ledger} was recovered to different ends: {ends}")
         contest.over.set()
 
 
@@ -115,14 +115,14 @@ class _Recoverer(Member[RecoveryLoad]):
         with suppress(threading.BrokenBarrierError):
             contest.start.wait(_MEET_S)  # so that all begin together
         while not self._recovers(contest):
-            if self.crew.stop.wait(RETRY_S):
+            if self.context.stop.wait(RETRY_S):
                 return
         self._contest = None
 
     def _recovers(self, contest: Contest) -> bool:
         last_entry = self.recover(contest.ledger).last_entry
         if last_entry is None:
-            self.crew.totals.add(refused=1)
+            self.context.totals.add(refused=1)
             return False
         self.contests.ended(contest, self.name, last_entry)
         return True
@@ -142,7 +142,7 @@ class _Writer(Member[RecoveryLoad]):
         if created is None:
             return
         handle, ledger = created
-        self.crew.created(self.name, ledger)
+        self.context.created(self.name, ledger)
         contest: Contest | None = None
         try:
             self.begin_adds(handle, None, self.params)  # only a fence or the end of the load stops them

@@ -20,7 +20,7 @@ from cluster.interface import Cluster
 from plans.grammar.names import Params
 
 Job = Callable[[], None]
-"""What one member of a crew does until the load ends."""
+"""What one member of a load does until the load ends."""
 
 
 class Workload(Params, ABC):
@@ -32,7 +32,7 @@ class Workload(Params, ABC):
     totals: ClassVar[Sequence[str]]
 
     @abstractmethod
-    def jobs(self, crew: Crew) -> Sequence[Job]:
+    def jobs(self, context: LoadContext) -> Sequence[Job]:
         """What its members do, each in a thread, until the load ends.
 
         A failed operation of a client is normal. If a client process is gone, its member waits for it.
@@ -93,7 +93,7 @@ class Totals:
 
 
 @dataclass(eq=False)
-class Crew:
+class LoadContext:
     """What the members of one load share. Thread-safe; sends no client commands.
 
     ``random`` is the load's own stream, which first gives the tag that makes its handles differ from those of

@@ -17,12 +17,12 @@ from typing import ClassVar, TypeVar
 
 from pydantic import Field
 
-from cluster.commands import Result, Totals
+from cluster.commands import CommandResult, Totals
 from plans.grammar.names import ClientName, Clients
 from plans.grammar.steps import LedgerShape
 from protocol.errors import ClientError
 from workloads.member import RETRY_S, LoadEndedError, Member
-from workloads.registry import Crew, Inbox, Job, Rolled, Workload, next_in, register
+from workloads.registry import Inbox, Job, LoadContext, Rolled, Workload, next_in, register
 
 _LOOK_S = 0.2
 _END_S = 1.0
@@ -70,10 +70,10 @@ class _Closer(_Heir[RollingLoad]):
     def step(self) -> None:
         rolled = next_in(self.inbox, RETRY_S)
         if rolled is not None and not self.inherit(rolled):
-            self.crew.stop.wait(RETRY_S)
+            self.context.stop.wait(RETRY_S)
 
-    def next_life(self) -> None:
-        self.asker.wait_for_next_life()
+    def next_boot(self) -> None:
+        self.asker.wait_for_next_boot()
 
 
 @dataclass(eq=False)
@@ -97,7 +97,7 @@ class RollingWriter(_Heir[RollingT]):
         if created is None:
             return
         handle, ledger = created
-        rolled = self.crew.created(self.name, ledger)
+        rolled = self.context.created(self.name, ledger)
         try:
             if self.fill(ledger, handle) and closes:
                 if self.close(ledger, handle):
@@ -106,7 +106,7 @@ class RollingWriter(_Heir[RollingT]):
                 self.asker.release(handle)
         finally:
             if not rolled.settled.is_set():
-                self.crew.leave(rolled)
+                self.context.leave(rolled)
 
     def end_and_tell(self, ledger: int, handle: str) -> Totals:
         """The results of all adds of a ledger; a ledger that broke is reported."""
@@ -143,13 +143,13 @@ class _Tailer(Member[RollingLoad]):
             settled = (handle for handle, rolled in self._tails.items() if rolled.settled.is_set())
             self._end(next(settled, next(iter(self._tails))))
 
-    def next_life(self) -> None:
+    def next_boot(self) -> None:
         self._tails.clear()  # they died with the process
-        self.asker.wait_for_next_life()
+        self.asker.wait_for_next_boot()
 
     def _begin(self, rolled: Rolled) -> None:
         handle = self.new_handle()
-        result: Result = self.asker.open(handle, rolled.ledger, recovery=False)
+        result: CommandResult = self.asker.open(handle, rolled.ledger, recovery=False)
         if result.ok:
             result = self.asker.tail(handle, background=True)
             self._tails[handle] = rolled
@@ -158,26 +158,26 @@ class _Tailer(Member[RollingLoad]):
 
     def _end(self, handle: str) -> None:
         self._tails.pop(handle)
-        self.crew.totals.add(read=self.asker.stop(handle, _END_S).read)
+        self.context.totals.add(read=self.asker.stop(handle, _END_S).read)
         self.asker.release(handle)
 
 
-def rolling_jobs(params: RollingT, crew: Crew, writer: type[RollingWriter[RollingT]]) -> list[Job]:
+def rolling_jobs(params: RollingT, context: LoadContext, writer: type[RollingWriter[RollingT]]) -> list[Job]:
     """The jobs of a load: writers in a ring of heirs, or with a closer; readers that tail."""
     inboxes: dict[str, Inbox] = {name: Inbox() for name in params.writers}
     found: list[Job] = []
     for number, name in enumerate(params.writers):
         following = params.writers[(number + 1) % len(params.writers)]
-        crew.heirs[name] = inboxes[following]
-        own = Random(crew.random.getrandbits(64))
-        found.append(writer(params, crew, name, inboxes[name], own).run)
+        context.heirs[name] = inboxes[following]
+        own = Random(context.random.getrandbits(64))
+        found.append(writer(params, context, name, inboxes[name], own).run)
     if params.closer is not None:
         inbox = Inbox()
-        crew.heirs.update(dict.fromkeys(params.writers, inbox))
-        found.append(_Closer(params, crew, params.closer, inbox).run)
+        context.heirs.update(dict.fromkeys(params.writers, inbox))
+        found.append(_Closer(params, context, params.closer, inbox).run)
     for name in params.readers:
-        crew.followers.append(inbox := Inbox())
-        found.append(_Tailer(params, crew, name, inbox).run)
+        context.followers.append(inbox := Inbox())
+        found.append(_Tailer(params, context, name, inbox).run)
     return found
 
 
@@ -188,8 +188,8 @@ class AppendLoad(RollingLoad):
     kind = "append"
     about = "writers fill one ledger after the other, readers tail them, a closer recovers abandoned ledgers"
 
-    def jobs(self, crew: Crew) -> Sequence[Job]:
-        return rolling_jobs(self, crew, _AppendWriter)
+    def jobs(self, context: LoadContext) -> Sequence[Job]:
+        return rolling_jobs(self, context, _AppendWriter)
 
 
 class _AppendWriter(RollingWriter[AppendLoad]):

@@ -13,7 +13,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from plans.grammar.names import names_in
 from protocol.errors import ServerError
-from workloads.registry import Crew, Job, register
+from workloads.registry import Job, LoadContext, register
 from workloads.rolling import TOTALS, RollingLoad, RollingWriter, rolling_jobs
 
 
@@ -47,8 +47,8 @@ class StripedLoad(RollingLoad):
             raise ValueError(f"write quorum {value} is not less than ensemble {ensemble}: nothing is striped")
         return value
 
-    def jobs(self, crew: Crew) -> Sequence[Job]:
-        return rolling_jobs(self, crew, _Writer)
+    def jobs(self, context: LoadContext) -> Sequence[Job]:
+        return rolling_jobs(self, context, _Writer)
 
 
 class _Writer(RollingWriter[StripedLoad]):
@@ -59,13 +59,13 @@ class _Writer(RollingWriter[StripedLoad]):
             most = self.params.changes_per_ledger
             self.await_adds(handle, self.params.entries_per_ledger, lambda _: self._changes(ledger) >= most)
         added = self.end_and_tell(ledger, handle)
-        self.crew.totals.add(changes=self._changes(ledger))
+        self.context.totals.add(changes=self._changes(ledger))
         return added.error is None
 
     def _changes(self, ledger: int) -> int:
         """Fragments beyond the first; 0 while the metadata cannot be read."""
         try:
-            found = self.crew.cluster.metadata.ledger(ledger)
+            found = self.context.cluster.metadata.ledger(ledger)
         except ServerError:
             return 0
         return len(found[0].fragments) - 1 if found else 0

@@ -27,7 +27,7 @@ from checkers.durability.classes import (
 )
 from checkers.durability.fates import FACTS, beyond_end, fates_of, promised_up_to
 from checkers.durability.holders import Holders, by_bookie, holders_of, inside, knowledge
-from checkers.facts.alterations import lives_hidden, put_back_notes, put_back_text
+from checkers.facts.alterations import put_back_hidden, put_back_notes, put_back_text
 from checkers.facts.ledgers import BORN, OPENED, REFUSED, RELEASED, histories, passes
 from checkers.facts.parts import delivered, final, proven, signed
 from checkers.facts.promises import (
@@ -41,7 +41,7 @@ from checkers.facts.promises import (
 from checkers.facts.versions import DELETED, duties
 from checkers.facts.wording import entries_text, some_notes
 from checkers.judging.contract import EVERY_LEDGER, Batch, Checker, LedgerFacts, Rows, RunFacts, value_at
-from checkers.judging.found import Found, kept, set_rows, span_rows
+from checkers.judging.found import Found, capped_rows, set_rows, span_rows
 from checkers.sets.spans import Spans, ints
 from evidence.codes import Holding
 from evidence.findings import Finding, Judgement, Verdict
@@ -50,7 +50,7 @@ from protocol.wording import counted
 _RESTS_ON = ("operations", "census", "ledgers")
 _LOST = ("truncated", "absent")
 _HAD = ("had", "had_shown", "had_on_disk")
-"""What lives had acknowledged of the bad entries; what the last census and the life's disk showed of it."""
+"""What boots had acknowledged of the bad entries; what the last census and the boot's disk showed of it."""
 _ANSWERED = {"absent": "answered no such entry for", "damaged": "answered with other bytes for"}
 """What bookies denied of the bad entries in the last census pass, or showed as other bytes."""
 
@@ -78,36 +78,36 @@ class Durability(Checker):
         released = facts.columns(RELEASED)["ledger"].tolist()
         promised, acknowledged = promised_in(batch, facts), acknowledged_in(batch, facts).without(released)
         fates = fates_of(promised.without(released), batch, facts, run)
-        got = batch.operations.once(delivered).once(proven).once(final).once(signed)
+        got = batch.operations.memo(delivered).memo(proven).memo(final).memo(signed)
         counts = {
             "acknowledged": acknowledged.count(),
             "final_entries": got.spans().count(),
-            "census_answers": batch.census.number,
+            "census_answers": batch.census.num_rows,
         }
-        beyond = promised.above(value_at(*facts.once(promised_up_to), promised.ledger, -1))
+        beyond = promised.above(value_at(*facts.memo(promised_up_to), promised.ledger, -1))
         tables = [set_rows("promised", beyond), set_rows("acknowledged", acknowledged - fates.kept)]
         tables += [set_rows(name, getattr(fates, name)) for name in ("read", "unsure", "corrupt")]
         bad = fates.lost | fates.corrupt
         if not len(bad):
-            return Found.of(*tables, **counts)
-        last = max(facts.once(passes), default=0)
+            return Found.from_tables(*tables, **counts)
+        last = max(facts.memo(passes), default=0)
         had = holders_of(bad, batch, last)
         classes = classified(fates.lost, had, knowledge(facts, run), facts)
-        asked = inside(batch.census.of(pass_number=last), bad)
+        asked = inside(batch.census.where(pass_number=last), bad)
         tables += [*_whose_rows(had, asked), *promise_rows(batch, bad)]
         tables += [
             set_rows(f"{name}/{loss}", getattr(fates, name) & entries)
             for name in _LOST
             for loss, entries in classes.items()
         ]
-        return Found.of(*tables, **counts)
+        return Found.from_tables(*tables, **counts)
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Every promised entry is kept, lost, corrupt, vanished or unavailable; only kept is good."""
         case = _Conclusion(found, facts, run)
         lacking = run.shortcomings(_RESTS_ON)
         findings = tuple(case.findings())
-        enough = case.obliged and not case.unavailable and not case.reborn and not lacking
+        enough = case.promised and not case.unavailable and not case.reborn and not lacking
         return Judgement(
             property=self.name,
             verdict=Verdict.ANOMALY if findings else Verdict.VALID if enough else Verdict.UNKNOWN,
@@ -121,14 +121,14 @@ class Durability(Checker):
 
 
 def _whose_rows(holders: Holders, asked: Rows) -> Iterator[pa.Table]:
-    """For proofs: the entries that lives had and that bookies denied; the life or bookie is their mark."""
+    """For proofs: the entries that boots had and that bookies denied; the boot or bookie is their mark."""
     had, on_disk = holders.held, holders.on_disk
     whose = {
         "had": had,
-        "had_shown": {life: held & holders.shown_by(life) for life, held in had.items()},
-        "had_on_disk": {life: had[life] & held for life, held in on_disk.items() if life in had},
-        "absent": by_bookie(asked.of(holding=Holding.ABSENT)),
-        "damaged": by_bookie(asked.of(holding=Holding.DAMAGED)),
+        "had_shown": {boot_id: held & holders.shown_by(boot_id) for boot_id, held in had.items()},
+        "had_on_disk": {boot_id: had[boot_id] & held for boot_id, held in on_disk.items() if boot_id in had},
+        "absent": by_bookie(asked.where(holding=Holding.ABSENT)),
+        "damaged": by_bookie(asked.where(holding=Holding.DAMAGED)),
     }
     for kind, sets in whose.items():
         for who, entries in sets.items():
@@ -137,7 +137,7 @@ def _whose_rows(holders: Holders, asked: Rows) -> Iterator[pa.Table]:
 
 def _union(sets: Iterable[Spans]) -> Spans:
     """The union; one sweep over all."""
-    return Spans.of_ranges(*map(np.concatenate, zip(*(some.columns for some in sets), strict=True)))
+    return Spans.from_ranges(*map(np.concatenate, zip(*(some.columns for some in sets), strict=True)))
 
 
 class _Conclusion:
@@ -145,16 +145,16 @@ class _Conclusion:
 
     def __init__(self, found: Found, facts: LedgerFacts, run: RunFacts) -> None:
         self.found, self.facts, self.run = found, facts, run
-        self.histories, self.known = facts.once(histories), knowledge(facts, run)
+        self.histories, self.known = facts.memo(histories), knowledge(facts, run)
         self.promises = promises_found(found)
         self.whose = {kind: found.marks(kind) for kind in (*_HAD, *_ANSWERED)}
         ledger, deleted_ns = facts.columns(RELEASED).values()
         born_ns = facts.at(BORN, "invoked_ns", ledger, missing=-1)
         self.released, self.reborn = set(ledger.tolist()), ledger[born_ns > deleted_ns].tolist()
-        ledgers, up_to = facts.once(promised_up_to)
-        everything = Spans.of_ranges(ledgers, 0, up_to) | found.spans("promised")
-        self.obliged = everything.without(self.released)
-        self.obliged_in_all = everything.count()
+        ledgers, up_to = facts.memo(promised_up_to)
+        everything = Spans.from_ranges(ledgers, 0, up_to) | found.spans("promised")
+        self.promised = everything.without(self.released)
+        self.promised_in_all = everything.count()
         self.vanished_ledgers = self._vanished_ledgers()
         put_back = {ledger for ledger, row in self.histories.gone.items() if row.put_back}
         self.by_fault = self.vanished_ledgers & put_back
@@ -166,11 +166,11 @@ class _Conclusion:
         A close counts unless a fault put metadata back, and damage may hide that it undid the close.
         """
         spans, believed = self.found.spans, not self.run.damage_to(("ledgers", "census"))
-        closed = not lives_hidden(self.run)
+        closed = not put_back_hidden(self.run)
         lost = {(name, loss): spans(f"{name}/{loss}") for name in _LOST for loss in CLASSES}
         read, self.unsure, corrupt = map(spans, ("read", "unsure", "corrupt"))
         bad = _union((corrupt, *lost.values()))
-        beyond = beyond_end(self.obliged - read - bad, self.facts) if closed else Spans.empty()
+        beyond = beyond_end(self.promised - read - bad, self.facts) if closed else Spans.empty()
         rowless = beyond.without(self.vanished_ledgers)
         classes = classified(rowless, Holders(), self.known, self.facts)
         for (name, loss), entries in lost.items():
@@ -181,10 +181,10 @@ class _Conclusion:
         self.kept = read - bad - self.unsure
         if not believed:
             self.kept, self.unsure, self.corrupt = read, Spans.empty(), Spans.empty()
-        unread = self.obliged - read
+        unread = self.promised - read
         self.vanished = unread - unread.without(self.vanished_ledgers)
         self.vanished_by_fault = self.vanished - self.vanished.without(self.by_fault)
-        self.unavailable = self.obliged - _union((self.kept, self.lost, self.corrupt, self.vanished))
+        self.unavailable = self.promised - _union((self.kept, self.lost, self.corrupt, self.vanished))
 
     def _vanished_ledgers(self) -> set[int]:
         """Ledgers whose metadata was removed although every invocation is known and none deleted it.
@@ -201,13 +201,13 @@ class _Conclusion:
         """What there was to judge by."""
         return {
             "acknowledged": self.found.count("acknowledged"),
-            "obliged": self.obliged.count(),
-            "released": self.obliged_in_all - self.obliged.count(),
-            "ledgers": len(self.obliged.ledgers()),
+            "obliged": self.promised.count(),
+            "released": self.promised_in_all - self.promised.count(),
+            "ledgers": len(self.promised.ledgers()),
             "final_opens_ok": len(self.facts.columns(OPENED)["ledger"]),
             "final_entries": self.found.count("final_entries"),
             "census_answers": self.found.count("census_answers"),
-            "census_passes": len(self.facts.once(passes)),
+            "census_passes": len(self.facts.memo(passes)),
         }
 
     def counts(self) -> dict[str, int]:
@@ -231,18 +231,18 @@ class _Conclusion:
     def _excused(self) -> int:
         """Explained losses of the ledgers that have no more of them than the plan allows."""
         lost = self.lost_by_class[EXPLAINED] | self.vanished_by_fault
-        numbers = {ledger: lost.of(ledger).count() for ledger in lost.ledgers()}
+        numbers = {ledger: lost.of_ledger(ledger).count() for ledger in lost.ledgers()}
         rest = self.run.allowance.get(EVERY_LEDGER, 0)
         return sum(n for ledger, n in numbers.items() if n <= self.run.allowance.get(ledger, rest))
 
     def findings(self) -> Iterator[Finding]:
         """One for each span of entries that shared a fate."""
         for ledger in sorted(self.vanished_ledgers):
-            if ledger not in self.by_fault or self.vanished.of(ledger):
+            if ledger not in self.by_fault or self.vanished.of_ledger(ledger):
                 yield self._vanished_finding(ledger)
         kinds = [("lost", name, self.lost_by_class[name]) for name in CLASSES]
         for kind, loss, spans in (*kinds, ("corrupt", "", self.corrupt)):
-            yield from (self._finding(kind, loss, span) for span in kept(spans))
+            yield from (self._finding(kind, loss, span) for span in capped_rows(spans))
 
     def _finding(self, kind: str, loss: str, span: tuple[int, int, int]) -> Finding:
         ledger, first, last = span
@@ -266,13 +266,13 @@ class _Conclusion:
         yield from self._answers(span)
         if loss and self.known:
             had, shown, on_disk = (self._numbers(kind, span) for kind in _HAD)
-            lives = {life: (had[life], shown[life], on_disk[life]) for life in sorted(had)}
-            yield from holder_proof(span, lives, self.known, self.run)
+            counts = {boot_id: (had[boot_id], shown[boot_id], on_disk[boot_id]) for boot_id in sorted(had)}
+            yield from holder_proof(span, counts, self.known, self.run)
         if loss == FORGED:
             yield from forgery_proof(ledger, self.facts, self.run)
 
     def _numbers(self, kind: str, span: tuple[int, int, int]) -> Counter[int]:
-        """By life or bookie how many entries of a span it had."""
+        """By boot or bookie how many entries of a span it had."""
         found = Counter[int]()
         for who, first, last in self.whose[kind].within(*span):
             found[who] += last - first + 1
@@ -281,17 +281,17 @@ class _Conclusion:
     def _answers(self, span: tuple[int, int, int]) -> Iterator[str]:
         """Which of the responsible bookies gave the same answer to a whole span in the last census pass."""
         ledger, first, last = span
-        due = duties(self.histories.of.get(ledger, ()), ints([first, last]), self.run.bookies)
+        due = duties(self.histories.versions.get(ledger, ()), ints([first, last]), self.run.bookies)
         for kind, answer in _ANSWERED.items():
             numbers = self._numbers(kind, span)
             agreed = [bookie for bookie in sorted(due) if numbers[bookie] == last - first + 1]
             if agreed:
                 names = ", ".join(self.run.bookie_name(bookie) for bookie in agreed)
-                number = max(self.facts.once(passes))
+                number = max(self.facts.memo(passes))
                 yield f"census pass {number}: {names} {answer} {entries_text(first, last)}"
 
     def _vanished_finding(self, ledger: int) -> Finding:
-        gone = self.vanished.of(ledger)
+        gone = self.vanished.of_ledger(ledger)
         ours = ledger in self.by_fault
         row = self.histories.gone[ledger] if ours else self.histories.deleted[ledger]
         how = put_back_text(row, self.histories, self.run)
@@ -306,7 +306,7 @@ class _Conclusion:
 
     def notes(self) -> Iterator[str]:
         """Unavailable entries by ledger, metadata that was put back, and why losses have no class."""
-        if not self.obliged:
+        if not self.promised:
             yield "no entry was promised to anyone"
         for ledger in self.reborn:
             name = self.run.ledger_text(ledger)
@@ -320,9 +320,9 @@ class _Conclusion:
             yield f"{what} of class undetermined: {undetermined_because(self.run)}"
 
     def _unavailable(self, ledger: int) -> str:
-        spans = self.unavailable.of(ledger)
-        errors = [error for _, error, *_ in self.facts.of(REFUSED, ledger)]
-        refused = errors and not self.facts.of(OPENED, ledger)
+        spans = self.unavailable.of_ledger(ledger)
+        errors = [error for _, error, *_ in self.facts.rows(REFUSED, ledger)]
+        refused = errors and not self.facts.rows(OPENED, ledger)
         why = f"it could not be opened at the end (error {min(errors)})" if refused else "not read back"
         if not refused and not self.histories.seen_whole(ledger):
             why = "not read back, and the ledger's metadata was not seen whole"

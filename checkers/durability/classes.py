@@ -1,12 +1,10 @@
 """The class of a loss: whether the recorded faults explain it.
 
-A *life* is one boot of a bookie.
-
 ``forged``: the ledger was closed below the entry after a rule of the run had forged a denial of it.
 ``put_back``: a fault of the run had put the ledger's metadata back in time, or removed it for a while.
-``unexplained``: a life that acknowledged the entry, and had to keep it to the end, never lost it, or still
+``unexplained``: a boot that acknowledged the entry, and had to keep it to the end, never lost it, or still
 shows it.
-``explained``: every life that acknowledged the entry ended by a recorded fault that may take it, with a
+``explained``: every boot that acknowledged the entry ended by a recorded fault that may take it, with a
 disk that lacked it, or a fault took all of that disk; and all had lost it at one time.
 ``undetermined``: anything else.
 
@@ -25,8 +23,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from checkers.durability.holders import Holders, Lives, having, why_not
-from checkers.facts.boots import bookie_of, life_name
+from checkers.durability.holders import Holders, KnownBoots, having, why_not
+from checkers.facts.boots import bookie_of, boot_name
 from checkers.facts.disks import copied_disks
 from checkers.facts.ledgers import histories
 from checkers.facts.versions import Version, duties, gathered
@@ -47,7 +45,7 @@ _FORGERY = ("ledger", "entry", "forwarded_ns", "seq", "source", "bookie", "rule"
 
 def _forgeries(batch: Batch) -> Rows:
     rows = answers(batch.frames, Message.RECOVERY_READ)
-    return rows.where(((rows["flags"] & int(FrameFlag.FORGED)) != 0) & denies(rows["delivered"]))
+    return rows.filter(((rows["flags"] & int(FrameFlag.FORGED)) != 0) & denies(rows["delivered"]))
 
 
 FORGERIES = LedgerFact("forged_denials", "frames", _forgeries, key=_FORGERY)
@@ -57,8 +55,8 @@ FORGERIES = LedgerFact("forged_denials", "frames", _forgeries, key=_FORGERY)
 def _decisive(facts: LedgerFacts) -> Mapping[int, list[tuple[int, ...]]]:
     """Ledger -> forged denials of the first entry after its end, passed on before the close, in order."""
     found: dict[int, list[tuple[int, ...]]] = {}
-    metadata = facts.once(histories)
-    for ledger, entry, *forgery in facts.of(FORGERIES):
+    metadata = facts.memo(histories)
+    for ledger, entry, *forgery in facts.rows(FORGERIES):
         if metadata.ends.get(ledger) == entry - 1 and forgery[0] < metadata.closed_ns[ledger]:
             found.setdefault(ledger, []).append(tuple(forgery))
     return found
@@ -66,8 +64,8 @@ def _decisive(facts: LedgerFacts) -> Mapping[int, list[tuple[int, ...]]]:
 
 def forgery_proof(ledger: int, facts: LedgerFacts, run: RunFacts) -> Iterator[str]:
     """Sentences on the forged denials after which a ledger was closed."""
-    entry = facts.once(histories).ends[ledger] + 1
-    for forwarded_ns, _, source, bookie, rule, status in facts.once(_decisive).get(ledger, ()):
+    entry = facts.memo(histories).ends[ledger] + 1
+    for forwarded_ns, _, source, bookie, rule, status in facts.memo(_decisive).get(ledger, ()):
         yield (
             f"{rule_text(run, source, bookie, rule)} answered {Status(status).name} in the name of "
             f"{run.bookie_name(bookie)} to the recovery read of entry {entry}, "
@@ -86,20 +84,22 @@ def undetermined_because(run: RunFacts) -> str:
     return f"{kept}, and it is not proven that all of them lost it by recorded faults before a repair"
 
 
-def classified(lost: Spans, holders: Holders, known: Lives | None, facts: LedgerFacts) -> dict[str, Spans]:
-    """The lost entries by class; ``holders`` are the lives that had them."""
-    put_back = lost - lost.without(set(facts.once(histories).put_back))
+def classified(
+    lost: Spans, holders: Holders, known: KnownBoots | None, facts: LedgerFacts
+) -> dict[str, Spans]:
+    """The lost entries by class; ``holders`` are the boots that had them."""
+    put_back = lost - lost.without(set(facts.memo(histories).put_back))
     rest = lost - put_back
     found = dict.fromkeys(CLASSES, Spans.empty()) | {PUT_BACK: put_back}
     if not known:
         return found | {UNDETERMINED: rest}
-    ends = {ledger: facts.once(histories).ends[ledger] for ledger in facts.once(_decisive)}
+    ends = {ledger: facts.memo(histories).ends[ledger] for ledger in facts.memo(_decisive)}
     forged = rest & Spans.beyond(ends)
     rest = rest - forged
     kept: list[tuple[int, Ints]] = []
     took: list[tuple[int, Ints]] = []
     for ledger in rest.ledgers():
-        entries = rest.of(ledger).entries()
+        entries = rest.of_ledger(ledger).entries()
         never = _never_lost(ledger, entries, holders, known)
         kept.append((ledger, entries[never]))
         took.append((ledger, entries[_explained(ledger, entries, holders, known) & ~never]))
@@ -107,32 +107,36 @@ def classified(lost: Spans, holders: Holders, known: Lives | None, facts: Ledger
     return found | {UNDETERMINED: rest - found[UNEXPLAINED] - found[EXPLAINED]}
 
 
-def _explained(ledger: int, entries: Ints, holders: Holders, known: Lives) -> Bools:
+def _explained(ledger: int, entries: Ints, holders: Holders, known: KnownBoots) -> Bools:
     """Mask of the entries of one ledger that are proven to have been lost so."""
     if not known.histories.seen_whole(ledger):
         return np.zeros(len(entries), dtype=np.bool_)
-    chain = known.histories.of[ledger]
+    chain = known.histories.versions[ledger]
     due = duties(chain, entries, known.bookies)
     overlap = _Overlap(entries, dict(having(holders.on_disk, ledger, entries)), known)
-    for life, had in (*having(holders.held, ledger, entries), *overlap.on_disk.items()):
-        overlap.lost_with(life, had)
+    for boot_id, had in (*having(holders.held, ledger, entries), *overlap.on_disk.items()):
+        overlap.lost_with(boot_id, had)
     for spared in (holders.doubtful, *holders.shown.values()):
         overlap.proven &= ~spared.holds(ledger, entries)
     repairs, died_ns = list(_repairs(ledger, chain[0].earliest_ns, due, known)), overlap.first_ns.copy()
-    for life, repair, duty in repairs:  # before the first death it makes a holder, later it undoes the loss
-        overlap.lost_with(life, duty & (repair.latest_ns < died_ns))
+    for (
+        boot_id,
+        repair,
+        duty,
+    ) in repairs:  # before the first death it makes a holder, later it undoes the loss
+        overlap.lost_with(boot_id, duty & (repair.latest_ns < died_ns))
     for _, repair, duty in repairs:
         between = (repair.latest_ns >= overlap.first_ns) & (repair.earliest_ns <= overlap.last_ns)
         overlap.proven &= ~(duty & between)
     # Who repaired without a log, or replicated, may have made copies on bookies that were not asked.
-    unseen = [known.boots[life].started_ns for life in known.unlogged]
+    unseen = [known.boots[boot_id].started_ns for boot_id in known.unlogged]
     moves = [new.earliest_ns for old, new in pairwise(chain) if _moved(old, new)]
     overlap.proven &= overlap.last_ns < min([*unseen, *moves], default=NEVER)
     overlap.proven &= ~_cut_off(ledger, entries, overlap.had, known)
     return overlap.proven & (overlap.first_ns < NEVER)
 
 
-def _cut_off(ledger: int, entries: Ints, had: Mapping[int, Bools], known: Lives) -> Bools:
+def _cut_off(ledger: int, entries: Ints, had: Mapping[int, Bools], known: KnownBoots) -> Bools:
     """Mask of the entries beyond the end that an ack quorum of bookies still had when the ledger was closed.
 
     Too few of them can have denied such an entry, so what they lost later is not why it was cut off.
@@ -141,24 +145,24 @@ def _cut_off(ledger: int, entries: Ints, had: Mapping[int, Bools], known: Lives)
     if ledger not in metadata.ends:
         return number > 0
     close, closed_ns = metadata.closes[ledger], metadata.closed_ns[ledger]
-    for life, mask in had.items():
-        boot = known.boots.get(life)
+    for boot_id, mask in had.items():
+        boot = known.boots.get(boot_id)
         if boot and boot.started_ns < closed_ns < boot.dying_ns:
             number += mask
     return (entries > close.last_entry) & (number >= close.shape[2])
 
 
 def _repairs(
-    ledger: int, since_ns: int, due: Mapping[int, Bools], known: Lives
+    ledger: int, since_ns: int, due: Mapping[int, Bools], known: KnownBoots
 ) -> Iterator[tuple[int, Event, Bools]]:
-    """The life and the end of each check that can have found this ledger, and the entries due by it."""
-    for life, repair in known.repairs:
-        duty = due.get(bookie_of(life))
+    """The boot and the end of each check that can have found this ledger, and the entries due by it."""
+    for boot_id, repair in known.repairs:
+        duty = due.get(bookie_of(boot_id))
         if repair.ledger in (-1, ledger) and repair.latest_ns >= since_ns and duty is not None:
-            yield life, repair, duty
+            yield boot_id, repair, duty
 
 
-def _never_lost(ledger: int, entries: Ints, holders: Holders, known: Lives) -> Bools:
+def _never_lost(ledger: int, entries: Ints, holders: Holders, known: KnownBoots) -> Bools:
     """Mask of the entries that a holder, responsible to the end, never lost, or that it shows still.
 
     No fault that hit it may take what it had, or its disk held it at its death and nothing can have changed
@@ -167,22 +171,22 @@ def _never_lost(ledger: int, entries: Ints, holders: Holders, known: Lives) -> B
     kept = np.zeros(len(entries), dtype=np.bool_)
     on_disk = dict(having(holders.on_disk, ledger, entries))
     due = _to_the_end(ledger, entries, known)
-    for life, had in having(holders.held, ledger, entries):
-        kept |= had & holders.shown_by(life).holds(ledger, entries)
-        if bookie_of(life) in due:
-            duty = had & due[bookie_of(life)]
-            if life in known.steady:
+    for boot_id, had in having(holders.held, ledger, entries):
+        kept |= had & holders.shown_by(boot_id).holds(ledger, entries)
+        if bookie_of(boot_id) in due:
+            duty = had & due[bookie_of(boot_id)]
+            if boot_id in known.steady:
                 kept |= duty
-            elif life in on_disk and life not in known.altered:
-                kept |= duty & on_disk[life]
+            elif boot_id in on_disk and boot_id not in known.altered:
+                kept |= duty & on_disk[boot_id]
     return kept
 
 
-def _to_the_end(ledger: int, entries: Ints, known: Lives) -> dict[int, Bools]:
+def _to_the_end(ledger: int, entries: Ints, known: KnownBoots) -> dict[int, Bools]:
     """Bookie -> the entries that the last version gives to it; none for bookies that a version dropped."""
     if not known.histories.seen_whole(ledger):
         return {}
-    chain = known.histories.of[ledger]
+    chain = known.histories.versions[ledger]
     ceased = {known.bookies.get(name) for old, new in pairwise(chain) for name in old.bookies - new.bookies}
     due = duties(chain[-1:], entries, known.bookies)
     return {bookie: mask for bookie, mask in due.items() if bookie not in ceased}
@@ -191,10 +195,10 @@ def _to_the_end(ledger: int, entries: Ints, known: Lives) -> dict[int, Bools]:
 class _Overlap:
     """Some entries of one ledger: which are still proven, and from when to when their holders lost them.
 
-    ``had`` are the holders with what they had, ``on_disk`` is what lives' disks held of it at their deaths.
+    ``had`` are the holders with what they had, ``on_disk`` is what boots' disks held of it at their deaths.
     """
 
-    def __init__(self, entries: Ints, on_disk: Mapping[int, Bools], known: Lives) -> None:
+    def __init__(self, entries: Ints, on_disk: Mapping[int, Bools], known: KnownBoots) -> None:
         self.on_disk, self._known = on_disk, known
         self._none = np.zeros(len(entries), dtype=np.bool_)
         self.had: dict[int, Bools] = {}
@@ -202,26 +206,26 @@ class _Overlap:
         self.first_ns = np.full(len(entries), NEVER, dtype=np.int64)
         self.last_ns = np.full(len(entries), -1, dtype=np.int64)
 
-    def lost_with(self, life: int, had: Bools) -> None:
-        """A life had these; they were lost at its death, where its disk is known, or by a wipe after it."""
-        self.had[life] = self.had.get(life, self._none) | had
-        boot = self._known.boots.get(life)
+    def lost_with(self, boot_id: int, had: Bools) -> None:
+        """A boot had these; they were lost at its death, where its disk is known, or by a wipe after it."""
+        self.had[boot_id] = self.had.get(boot_id, self._none) | had
+        boot = self._known.boots.get(boot_id)
         if boot is None:
             self.proven &= ~had
             return
-        died_ns = boot.ended_ns if life in self._known.fallen else NEVER
-        lost_ns = np.where(self._lacking(life), died_ns, self._known.emptied.get(life, NEVER))
+        died_ns = boot.ended_ns if boot_id in self._known.fallen else NEVER
+        lost_ns = np.where(self._lacking(boot_id), died_ns, self._known.emptied.get(boot_id, NEVER))
         gone = had & (lost_ns < NEVER)
         self.proven &= ~had | gone
         self.first_ns[gone] = np.minimum(self.first_ns[gone], boot.dying_ns)
         self.last_ns[gone] = np.maximum(self.last_ns[gone], lost_ns[gone])
 
-    def _lacking(self, life: int) -> Bools:
-        """What a disk provably lacked when its life had ended."""
-        copied = self._known.copied.get(life)
+    def _lacking(self, boot_id: int) -> Bools:
+        """What a disk provably lacked when its boot had ended."""
+        copied = self._known.copied.get(boot_id)
         if copied is None or copied.why_not:
             return self._none
-        return ~self.on_disk.get(life, self._none)
+        return ~self.on_disk.get(boot_id, self._none)
 
 
 def _moved(old: Version, new: Version) -> bool:
@@ -232,47 +236,47 @@ def _moved(old: Version, new: Version) -> bool:
 
 
 def holder_proof(
-    span: tuple[int, int, int], lives: Mapping[int, tuple[int, ...]], known: Lives, run: RunFacts
+    span: tuple[int, int, int], counts: Mapping[int, tuple[int, ...]], known: KnownBoots, run: RunFacts
 ) -> Iterator[str]:
-    """Sentences that name the lives which had acknowledged entries of a span, and what became of them.
+    """Sentences that name the boots which had acknowledged entries of a span, and what became of them.
 
-    ``lives`` are the numbers of entries that each life had, and how many of these the last census and the
-    life's disk showed.
+    ``counts`` are the numbers of entries that each boot had, and how many of these the last census and the
+    boot's disk showed.
     """
     _, first, last = span
     what, size = entries_text(first, last), last - first + 1
-    for number in sorted({had for had, *_ in lives.values()}, reverse=True):
-        names = [life_name(run, life) for life, (had, *_) in lives.items() if had == number]
+    for number in sorted({had for had, *_ in counts.values()}, reverse=True):
+        names = [boot_name(run, boot_id) for boot_id, (had, *_) in counts.items() if had == number]
         part = what if number == size else f"{number:,} of {what}"
         yield f"{_all(names)} had acknowledged {part} (on the wire)"
-    for life, numbers in lives.items():
-        yield from _afterwards(life, numbers, known, run)
+    for boot_id, numbers in counts.items():
+        yield from _afterwards(boot_id, numbers, known, run)
 
 
-def _afterwards(life: int, numbers: tuple[int, ...], known: Lives, run: RunFacts) -> Iterator[str]:
-    """What became of the entries of a life; that it did not end is stated only if copies are missing."""
+def _afterwards(boot_id: int, numbers: tuple[int, ...], known: KnownBoots, run: RunFacts) -> Iterator[str]:
+    """What became of the entries of a boot; that it did not end is stated only if copies are missing."""
     had, shown, on_disk = numbers
-    boot = known.boots.get(life)
+    boot = known.boots.get(boot_id)
     if shown:
         copies = counted(shown, "copy", "copies")
-        yield f"the last census pass found {copies} on {run.bookie_name(bookie_of(life))}"
+        yield f"the last census pass found {copies} on {run.bookie_name(bookie_of(boot_id))}"
     if shown == had:
         return
     lasting = boot is not None and boot.unclean and boot.least_loss not in (None, Loses.MEMORY)
-    if life in known.steady and not lasting:
-        yield f"{life_name(run, life)} did not end uncleanly before that census"
+    if boot_id in known.steady and not lasting:
+        yield f"{boot_name(run, boot_id)} did not end uncleanly before that census"
     elif boot is not None and boot.ended_ns != NEVER:
-        journaled = ", which takes no journaled add" if life in known.steady else ""
-        disk = _disk(life, had, on_disk, known)
-        wiped_ns = known.emptied.get(life)
+        journaled = ", which takes no journaled add" if boot_id in known.steady else ""
+        disk = _disk(boot_id, had, on_disk, known)
+        wiped_ns = known.emptied.get(boot_id)
         wiped = "" if wiped_ns is None else f"; a fault took all of its disk at {run.time_text(wiped_ns)}"
         ended = f"{boot.how} at {run.time_text(boot.ended_ns)}{journaled}"
-        yield f"{life_name(run, boot.life)} {ended}{disk}{wiped}"
+        yield f"{boot_name(run, boot.id)} {ended}{disk}{wiped}"
 
 
-def _disk(life: int, had: int, on_disk: int, known: Lives) -> str:
-    """How many of a life's entries its disk held when the life ended uncleanly."""
-    copied = known.copied.get(life)
+def _disk(boot_id: int, had: int, on_disk: int, known: KnownBoots) -> str:
+    """How many of a boot's entries its disk held when the boot ended uncleanly."""
+    copied = known.copied.get(boot_id)
     if copied is None:
         return ""
     if copied.why_not:

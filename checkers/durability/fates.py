@@ -29,7 +29,7 @@ from evidence.codes import NEVER, Holding
 LAST_READ = LedgerFact(
     "last_read",
     "operations",
-    lambda batch: tops(batch.operations.once(delivered), "completed_ns"),
+    lambda batch: tops(batch.operations.memo(delivered), "completed_ns"),
     values={"completed_ns": "max"},
 )
 """When a client was last delivered an entry of the ledger (ns)."""
@@ -63,39 +63,39 @@ class Fates(NamedTuple):
 
 def promised_up_to(facts: LedgerFacts) -> tuple[Ints, Ints]:
     """Ledgers, ascending, and up to where each is promised whole: its highest LAC or its last close."""
-    highest, (closed, ends) = facts.columns(HIGHEST_LAC), facts.once(_last_ends)
+    highest, (closed, ends) = facts.columns(HIGHEST_LAC), facts.memo(_last_ends)
     ledger, up_to = np.concatenate([highest["ledger"], closed]), np.concatenate([highest["lac"], ends])
     first = firsts(ledger, -up_to)
     return ledger[first], up_to[first]
 
 
 def _last_ends(facts: LedgerFacts) -> tuple[Ints, Ints]:
-    return by_ledger(facts.once(histories).ends)
+    return by_ledger(facts.memo(histories).ends)
 
 
 def beyond_end(entries: Spans, facts: LedgerFacts) -> Spans:
     """Those beyond the last close of their ledger."""
-    return entries.above(value_at(*facts.once(_last_ends), entries.ledger, LAST_ENTRY))
+    return entries.above(value_at(*facts.memo(_last_ends), entries.ledger, LAST_ENTRY))
 
 
 def _promised_whole(entries: Spans, facts: LedgerFacts) -> Spans:
     """Those up to the highest LAC or the last close of their ledger, unless a client deleted that."""
     kept = entries.without(facts.columns(RELEASED)["ledger"].tolist())
-    return kept.up_to_each(value_at(*facts.once(promised_up_to), kept.ledger, -1))
+    return kept.up_to_each(value_at(*facts.memo(promised_up_to), kept.ledger, -1))
 
 
 def fates_of(promised: Spans, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Fates:
     """The fates of the entries of a batch: of those ``promised`` one by one, and by LACs and closes."""
     promises = promises_of(batch)
     marks = promises.acked | promises.deferred
-    last = max(facts.once(passes), default=0)
-    census = batch.census.of(pass_number=last)
-    got = batch.operations.once(delivered).once(proven).once(final).once(signed)
+    last = max(facts.memo(passes), default=0)
+    census = batch.census.where(pass_number=last)
+    got = batch.operations.memo(delivered).memo(proven).memo(final).memo(signed)
     read = _with_bytes(got, marks) & (promised | _promised_whole(got.spans(), facts))
     disks = batch.holdings
-    named = Spans.of_ranges(disks["ledger"], disks["entry"], disks["last"]) - read
+    named = Spans.from_ranges(disks["ledger"], disks["entry"], disks["last"]) - read
     for rows in (census, *acknowledged(batch)):
-        named |= entries_of(rows.where(~read.has(rows["ledger"], rows["entry"])))
+        named |= entries_of(rows.filter(~read.has(rows["ledger"], rows["entry"])))
     missing = (promised | _promised_whole(named, facts)) - read
     truncated = beyond_end(missing, facts)
     denied = _denied(read, census, marks, facts)
@@ -119,11 +119,11 @@ def _denied(read: Spans, census: Rows, marks: Marks, facts: LedgerFacts) -> Span
     before = Spans(read.ledger[early], read.first[early], read.last[early])
     if not len(before):
         return before
-    return before - _with_bytes(census.of(holding=Holding.PRESENT).once(signed), marks)
+    return before - _with_bytes(census.where(holding=Holding.PRESENT).memo(signed), marks)
 
 
 def _last_pass(facts: LedgerFacts) -> Pass | None:
-    times = facts.once(passes)
+    times = facts.memo(passes)
     return times[max(times)] if times else None
 
 
@@ -132,7 +132,7 @@ def _changing(read: Spans, facts: LedgerFacts) -> Spans:
 
     Replication may have made a copy where it had been denied, and the former one may have been collected.
     """
-    last, versions = _last_pass(facts), facts.once(histories).of
+    last, versions = _last_pass(facts), facts.memo(histories).versions
     settled = {
         ledger
         for ledger in read.ledgers()
@@ -154,14 +154,14 @@ def _by_answers(
     that it denies may have been on its way, and acknowledged later. Bookies may forget a ledger
     whose metadata is gone.
     """
-    metadata, none = facts.once(histories), Spans.empty()
-    if not run.complete or not len(entries) or not census.number:
+    metadata, none = facts.memo(histories), Spans.empty()
+    if not run.complete or not len(entries) or not census.num_rows:
         return none, none
     rows = inside(census, entries)
-    absent, bad = (by_bookie(rows.of(holding=holding)) for holding in (Holding.ABSENT, Holding.DAMAGED))
-    good, copies = none, rows.of(holding=Holding.PRESENT)
+    absent, bad = (by_bookie(rows.where(holding=holding)) for holding in (Holding.ABSENT, Holding.DAMAGED))
+    good, copies = none, rows.where(holding=Holding.PRESENT)
     for bookie in np.unique(copies["bookie"]).tolist():
-        mine = signed(copies.of(bookie=bookie))
+        mine = signed(copies.where(bookie=bookie))
         right = _with_bytes(mine, marks)
         good |= right
         bad[bookie] = bad.get(bookie, none) | (mine.spans() - right)
@@ -170,8 +170,8 @@ def _by_answers(
     denied, without = [], []
     for ledger in entries.ledgers():
         if metadata.known_whole(ledger) and ledger not in metadata.gone:
-            these = entries.of(ledger).entries()
-            due = duties(metadata.of[ledger], these, run.bookies)
+            these = entries.of_ledger(ledger).entries()
+            due = duties(metadata.versions[ledger], these, run.bookies)
             denied.append((ledger, these[_by_all(due, absent, ledger, these)]))
             without.append((ledger, these[_by_all(due, neither, ledger, these)]))
     return gathered(denied) - good - spoiled, (gathered(without) & spoiled) - good

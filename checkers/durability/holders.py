@@ -1,9 +1,9 @@
 """Who had the entries of some blocks: by the wire, by the last census pass, and by disks copied at a death.
 
-And what is known of the lives of bookies and of what became of what they had.
+And what is known of the boots of bookies and of what became of what they had.
 
 A bookie's answer counts as it was received, before any rule of the run changed it. An acknowledgement that
-cannot be attributed to one life of a bookie (forged, ambiguous, boot not known) makes no life a holder; it
+cannot be attributed to one boot of a bookie (forged, ambiguous, boot not known) makes no boot a holder; it
 leaves room for holders that are not known. Copies that a bookie fetched from others for its own repair do not
 cross the wire in a form that could be recognised here.
 """
@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from checkers.facts.alterations import disturbed, emptied
-from checkers.facts.boots import bookie_of, boots_of, by_lives, outlasted
+from checkers.facts.boots import bookie_of, boot_events, boots_of, outlasted
 from checkers.facts.disks import altered, copied_disks, fallen, on_disks
 from checkers.facts.ledgers import histories, passes
 from checkers.facts.parts import entries_of
-from checkers.facts.wire import ADDS, answers, is_sure, lives
+from checkers.facts.wire import ADDS, answers, boot_ids, is_sure
 from checkers.judging.contract import Batch, LedgerFacts, Rows, RunFacts
 from checkers.sets.spans import Bools, Ints, Spans
 from evidence.codes import NEVER, Holding, Status
@@ -28,15 +28,15 @@ from evidence.codes import NEVER, Holding, Status
 _LOG_READ = "log_read"
 _REPAIRED = ("full_check_complete", "ledger_check_and_copy_end")
 By = Mapping[int, Spans]
-"""A life or a bookie, by its number -> entries."""
+"""A boot or a bookie, by its number -> entries."""
 
 
 @dataclass(frozen=True, slots=True)
 class Holders:
     """Who had entries.
 
-    ``held`` are the acknowledgements of lives, ``doubtful`` those of an unknown life, ``on_disk`` what
-    copied disks of lives held, ``shown`` the copies of bookies in the last census pass, whatever their bytes.
+    ``held`` are the acknowledgements of boots, ``doubtful`` those of an unknown boot, ``on_disk`` what
+    copied disks of boots held, ``shown`` the copies of bookies in the last census pass, whatever their bytes.
     """
 
     held: By = field(default_factory=dict)
@@ -44,9 +44,9 @@ class Holders:
     on_disk: By = field(default_factory=dict)
     shown: By = field(default_factory=dict)
 
-    def shown_by(self, life: int) -> Spans:
-        """What the last census showed on the bookie of a life."""
-        return self.shown.get(bookie_of(life), Spans.empty())
+    def shown_by(self, boot_id: int) -> Spans:
+        """What the last census showed on the bookie of a boot."""
+        return self.shown.get(bookie_of(boot_id), Spans.empty())
 
 
 def having(sets: By, ledger: int, entries: Ints) -> Iterator[tuple[int, Bools]]:
@@ -60,7 +60,7 @@ def having(sets: By, ledger: int, entries: Ints) -> Iterator[tuple[int, Bools]]:
 def acknowledged(batch: Batch) -> Iterator[Rows]:
     """The answers of bookies on the wire that an entry is stored, kind by kind."""
     for kind in ADDS:
-        yield answers(batch.frames, kind).of(status=Status.EOK)
+        yield answers(batch.frames, kind).where(status=Status.EOK)
 
 
 def holders_of(entries: Spans, batch: Batch, last: int) -> Holders:
@@ -69,18 +69,18 @@ def holders_of(entries: Spans, batch: Batch, last: int) -> Holders:
     doubtful = Spans.empty()
     for rows in acknowledged(batch):
         mine = inside(rows, entries)
-        sure = mine.where(is_sure(mine))
-        for life, those in by(sure, lives(sure)).items():
-            held[life] = held.get(life, Spans.empty()) | those
-        doubtful |= entries_of(mine.where(~is_sure(mine)))
-    copies = inside(batch.census.of(pass_number=last, holding=Holding.PRESENT), entries)
-    on_disk = {life: entries & held for life, held in batch.once(on_disks).items()}
+        sure = mine.filter(is_sure(mine))
+        for boot_id, those in by(sure, boot_ids(sure)).items():
+            held[boot_id] = held.get(boot_id, Spans.empty()) | those
+        doubtful |= entries_of(mine.filter(~is_sure(mine)))
+    copies = inside(batch.census.where(pass_number=last, holding=Holding.PRESENT), entries)
+    on_disk = {boot_id: entries & held for boot_id, held in batch.memo(on_disks).items()}
     return Holders(held, doubtful, on_disk, by_bookie(copies))
 
 
 def by(rows: Rows, who: Ints) -> dict[int, Spans]:
-    """The entries that rows name, by life or bookie."""
-    return {one: entries_of(rows.where(who == one)) for one in np.unique(who).tolist()}
+    """The entries that rows name, by boot or bookie."""
+    return {one: entries_of(rows.filter(who == one)) for one in np.unique(who).tolist()}
 
 
 def by_bookie(rows: Rows) -> dict[int, Spans]:
@@ -90,7 +90,7 @@ def by_bookie(rows: Rows) -> dict[int, Spans]:
 
 def inside(rows: Rows, entries: Spans) -> Rows:
     """The rows about entries of a set."""
-    return rows.where(entries.has(rows["ledger"], rows["entry"]))
+    return rows.filter(entries.has(rows["ledger"], rows["entry"]))
 
 
 def why_not(run: RunFacts) -> str | None:
@@ -104,41 +104,43 @@ def why_not(run: RunFacts) -> str | None:
     return None
 
 
-class Lives:
-    """What is known of the lives of bookies, by their numbers, and of what became of what they had.
+class KnownBoots:
+    """What is known of the boots of bookies, by their numbers, and of what became of what they had.
 
-    ``steady`` are lives that never lost what they had. ``copied`` are the disks copied at an
-    unclean death; ``fallen`` the lives whose end by a recorded fault may have taken what they had,
+    ``steady`` are boots that never lost what they had. ``copied`` are the disks copied at an
+    unclean death; ``fallen`` the boots whose end by a recorded fault may have taken what they had,
     ``altered`` those whose disk a fault may have changed afterwards, ``emptied`` those of whose disk a fault
-    has taken all since, and when (ns). ``repairs`` are the checks that lives completed, of one ledger or of
-    all: from then on they have what they should. Those are all unless ``unlogged`` names lives of guarded
+    has taken all since, and when (ns). ``repairs`` are the checks that boots completed, of one ledger or of
+    all: from then on they have what they should. Those are all unless ``unlogged`` names boots of guarded
     bookies, which repair themselves, whose log was not read.
     """
 
     def __init__(self, facts: LedgerFacts, run: RunFacts) -> None:
-        self.histories, self.bookies = facts.once(histories), run.bookies
-        self.boots = {boot.life: boot for mine in boots_of(run).values() for boot in mine}
-        times = facts.once(passes)
+        self.histories, self.bookies = facts.memo(histories), run.bookies
+        self.boots = {boot.id: boot for mine in boots_of(run).values() for boot in mine}
+        times = facts.memo(passes)
         until_ns = times[max(times)].ended_ns if times else NEVER  # who died later had lost nothing by then
         spoiled, wipes = disturbed(run), emptied(run)
         self.steady = {
-            life
-            for life, boot in self.boots.items()
+            boot_id
+            for boot_id, boot in self.boots.items()
             if boot.bookie not in spoiled
             and (not (boot.unclean and boot.dying_ns <= until_ns) or outlasted(boot, run))
         }
         self.copied = copied_disks(run)
         self.fallen, self.altered = fallen(run), altered(run)
         self.emptied = {
-            life: wipes[boot.bookie].done_ns
-            for life, boot in self.boots.items()
+            boot_id: wipes[boot.bookie].done_ns
+            for boot_id, boot in self.boots.items()
             if boot.bookie in wipes and boot.ended_ns <= wipes[boot.bookie].began_ns
         }
-        self.repairs = [*by_lives(run, *_REPAIRED)]
-        guarded = {life for life, boot in self.boots.items() if run.bookie_name(boot.bookie) in run.guarded}
-        self.unlogged = guarded - {life for life, _ in by_lives(run, _LOG_READ)}
+        self.repairs = [*boot_events(run, *_REPAIRED)]
+        guarded = {
+            boot_id for boot_id, boot in self.boots.items() if run.bookie_name(boot.bookie) in run.guarded
+        }
+        self.unlogged = guarded - {boot_id for boot_id, _ in boot_events(run, _LOG_READ)}
 
 
-def knowledge(facts: LedgerFacts, run: RunFacts) -> Lives | None:
+def knowledge(facts: LedgerFacts, run: RunFacts) -> KnownBoots | None:
     """What a run's whole wire log and its bookies' boots tell; None without either."""
-    return None if why_not(run) else Lives(facts, run)
+    return None if why_not(run) else KnownBoots(facts, run)

@@ -1,1 +1,1 @@
-"""What several properties read out of the evidence: lives of bookies, promises, answers, losses."""
+"""What several properties read out of the evidence: boots of bookies, promises, answers, losses."""

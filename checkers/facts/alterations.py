@@ -51,7 +51,7 @@ def fault_text(fault: FaultRow) -> str:
 
 def alterations(run: RunFacts) -> tuple[Alteration, ...]:
     """All of a run: those by faults, then those by commands, in the order of their records."""
-    return run.once(_alterations)
+    return run.memo(_alterations)
 
 
 def disturbed(run: RunFacts) -> frozenset[int]:
@@ -114,20 +114,20 @@ def _by_faults(run: RunFacts) -> Iterator[Alteration]:
             yield Alteration(hit(fault, run), began_ns, done_ns, over_ns, "a fault", whole)
 
 
-def of_one_life(spans: Spans, histories: Histories, run: RunFacts) -> Spans:
+def without_put_back(spans: Spans, histories: Histories, run: RunFacts) -> Spans:
     """The spans less those of ledgers whose metadata was put back: another ledger may have had the same id.
 
     None is left where damage hides which those are.
     """
-    return Spans.empty() if lives_hidden(run) else spans.without(set(histories.put_back))
+    return Spans.empty() if put_back_hidden(run) else spans.without(set(histories.put_back))
 
 
-def rows_of_one_life(rows: Iterable[Row], histories: Histories, run: RunFacts) -> list[Row]:
+def rows_without_put_back(rows: Iterable[Row], histories: Histories, run: RunFacts) -> list[Row]:
     """The same of findings that are not entry by entry."""
-    return [] if lives_hidden(run) else [row for row in rows if row.ledger not in histories.put_back]
+    return [] if put_back_hidden(run) else [row for row in rows if row.ledger not in histories.put_back]
 
 
-def lives_hidden(run: RunFacts) -> bool:
+def put_back_hidden(run: RunFacts) -> bool:
     """Whether a fault put ledgers' metadata back, and damage may hide of which."""
     back = any(fault["kind"] in PUTS_BACK for fault in injected(run))
     return back and bool(run.damage_to(("ledgers",)))

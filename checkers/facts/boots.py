@@ -1,8 +1,8 @@
-"""The lives of bookies: when each boot began and ended, and by what; and the state of all servers in a time.
+"""The boots of bookies: when each boot began and ended, and by what; and the state of all servers in a time.
 
 Read from the ``servers`` and ``faults`` of :class:`checkers.judging.contract.RunFacts`; independent of
 operations and frames. Times are the run's nanoseconds, ``NEVER`` for a boot that lived to the end.
-A *life* is a bookie and its boot as one number, as in the tables.
+A *boot id* is a bookie's number and the number of its boot as one number.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NEEDED = (OBSERVER, PROXY, ZOOKEEPER)
 
 @dataclass(frozen=True, slots=True)
 class Boot:
-    """One life of a bookie. A boot that lived to the end of the run is shut down by the harness then."""
+    """One boot of a bookie. A boot that lived to the end of the run is shut down by the harness then."""
 
     bookie: int
     number: int
@@ -50,14 +50,14 @@ class Boot:
     """The least that a fault must take to take what it had acknowledged. None: settings not known."""
 
     @property
-    def life(self) -> int:
-        """The same as one number."""
-        return life_of(self.bookie, self.number)
+    def id(self) -> int:
+        """Bookie and boot as one number."""
+        return boot_id_of(self.bookie, self.number)
 
 
 def boots_of(run: RunFacts) -> Mapping[int, tuple[Boot, ...]]:
     """Bookie number -> its boots in their order; a bookie without a recorded start is left out."""
-    return run.once(_boots)
+    return run.memo(_boots)
 
 
 def _boots(run: RunFacts) -> Mapping[int, tuple[Boot, ...]]:
@@ -90,26 +90,26 @@ def outlasted(boot: Boot, run: RunFacts) -> bool:
     return boot.least_loss is not None and boot.least_loss > max((Loses.MEMORY, *faults))
 
 
-def life_of(bookie: Numbers, boot: Numbers) -> Numbers:
-    """The life of a bookie's boot; of numbers or, element by element, of ``int64`` arrays."""
+def boot_id_of(bookie: Numbers, boot: Numbers) -> Numbers:
+    """The id of a bookie's boot; of numbers or, element by element, of ``int64`` arrays."""
     return (bookie << _BOOT_BITS) | boot
 
 
-def bookie_of(life: int) -> int:
-    """The bookie whose life it is."""
-    return life >> _BOOT_BITS
+def bookie_of(boot_id: int) -> int:
+    """The bookie of a boot."""
+    return boot_id >> _BOOT_BITS
 
 
-def by_lives(run: RunFacts, *names: str) -> Iterator[tuple[int, Event]]:
-    """The events of bookies with these names, each with the life whose it is."""
+def boot_events(run: RunFacts, *names: str) -> Iterator[tuple[int, Event]]:
+    """The events of bookies with these names, each with the id of its boot."""
     for event in run.events(*names):
         if event.server in run.bookies:
-            yield int(life_of(run.bookies[event.server], event.boot)), event
+            yield int(boot_id_of(run.bookies[event.server], event.boot)), event
 
 
-def life_name(run: RunFacts, life: int) -> str:
+def boot_name(run: RunFacts, boot_id: int) -> str:
     """``b1 boot 2``."""
-    return f"{run.bookie_name(bookie_of(life))} boot {life & (2**_BOOT_BITS - 1)}"
+    return f"{run.bookie_name(bookie_of(boot_id))} boot {boot_id & (2**_BOOT_BITS - 1)}"
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Health:
     began_ns: int
     ended_ns: int
 
-    def ailing(self) -> list[str]:
+    def problems(self) -> list[str]:
         """Why progress was not promised all the while, as short sentences; empty when all was well."""
         down = (bookie for bookie in sorted(self.run.bookies.values()) if self.boot(bookie) is None)
         return [*(f"{self.run.bookie_name(bookie)} was not up" for bookie in down), *self._faults()]

@@ -1,6 +1,6 @@
 """What bookies' disks held when boots of them died uncleanly: the table ``holdings`` and its events.
 
-Only of a life with an event ``disk_read`` is a missing entry an absence. Knows the bookies' boots and the
+Only of a boot with an event ``disk_read`` is a missing entry an absence. Knows the bookies' boots and the
 faults; no frame, no census.
 """
 
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from checkers.facts.alterations import changes_since, hit, injected
-from checkers.facts.boots import Boot, bookie_of, boots_of, by_lives
-from checkers.facts.wire import lives
+from checkers.facts.boots import Boot, bookie_of, boot_events, boots_of
+from checkers.facts.wire import boot_ids
 from checkers.judging.contract import Batch, RunFacts
 from checkers.sets.spans import Spans
 from evidence.codes import NEVER
@@ -33,31 +33,31 @@ class Copied:
 
 
 def on_disks(batch: Batch) -> dict[int, Spans]:
-    """Life -> the entries that its disk held when it died. Ask for them by ``batch.once``."""
-    disks, whose = batch.holdings, lives(batch.holdings)
+    """Boot -> the entries that its disk held when it died. Ask for them by ``batch.memo``."""
+    disks, whose = batch.holdings, boot_ids(batch.holdings)
     return {
-        life: Spans.of_ranges(*(disks[name][whose == life] for name in ("ledger", "entry", "last")))
-        for life in np.unique(whose).tolist()
+        boot_id: Spans.from_ranges(*(disks[name][whose == boot_id] for name in ("ledger", "entry", "last")))
+        for boot_id in np.unique(whose).tolist()
     }
 
 
 def copied_disks(run: RunFacts) -> Mapping[int, Copied]:
-    """Life -> its copy, of every life whose disk was copied."""
+    """Boot -> its copy, of every boot whose disk was copied."""
     found = {}
-    for life, event in by_lives(run, _READ, _UNREADABLE):
+    for boot_id, event in boot_events(run, _READ, _UNREADABLE):
         why = event.detail.get("why", "") if event.name == _UNREADABLE else ""
-        found[life] = Copied(event.earliest_ns, event.latest_ns, str(why))
+        found[boot_id] = Copied(event.earliest_ns, event.latest_ns, str(why))
     return found
 
 
 def fallen(run: RunFacts) -> frozenset[int]:
-    """Lives that a recorded fault ended, uncleanly, by a fault that may take what they had acknowledged.
+    """Boots that a recorded fault ended, uncleanly, by a fault that may take what they had acknowledged.
 
     It was in course when they died. A kill takes no journaled add, a loss of power none that was synced.
     """
     ended = [fault for fault in injected(run) if effects_of(fault["kind"]).ends]
     return frozenset(
-        boot.life
+        boot.id
         for boots in boots_of(run).values()
         for boot in boots
         if boot.unclean and any(_ended_by(fault, boot, run) for fault in ended)
@@ -85,13 +85,13 @@ def _ended_by(fault: FaultRow, boot: Boot, run: RunFacts) -> bool:
 
 
 def altered(run: RunFacts) -> frozenset[int]:
-    """Lives after whose death something may have been taken from the disk that had been copied."""
+    """Boots after whose death something may have been taken from the disk that had been copied."""
     # A loss of power takes what was never synced; the copy after it shows what it has left.
     lost = [fault for fault in injected(run) if effects_of(fault["kind"]).loses is Loses.UNSYNCED]
     return frozenset(
-        life
-        for life, copied in copied_disks(run).items()
-        for bookie in [bookie_of(life)]
+        boot_id
+        for boot_id, copied in copied_disks(run).items()
+        for bookie in [bookie_of(boot_id)]
         if any(changes_since(copied.earliest_ns, bookie, run))
         or any(fault["planned_ns"] > copied.latest_ns and bookie in hit(fault, run) for fault in lost)
     )

@@ -23,8 +23,9 @@ Chain = tuple[Version, ...]
 class Histories:
     """The versions by ledger, with what is asked of them again and again; ledgers are ascending.
 
-    ``of`` has every ledger's versions, ``chains`` its chains by time, each ascending: one unless the content
-    was put back. Removals are in no chain. ``in_time`` are all rows in the order of their transactions.
+    ``versions`` has every ledger's versions, ``chains`` its chains by time, each ascending: one unless the
+    content was put back. Removals are in no chain. ``in_time`` are all rows in the order of their
+    transactions.
     """
 
     def __init__(self, rows: pa.Table) -> None:
@@ -34,7 +35,7 @@ class Histories:
         self.in_time = sorted(seen, key=attrgetter("zxid", "version"))
         each = {ledger: tuple(_chains([*own])) for ledger, own in groupby(seen, attrgetter("ledger"))}
         self.chains = {ledger: chains for ledger, chains in each.items() if any(chains)}
-        self.of = {ledger: tuple(chain.from_iterable(chains)) for ledger, chains in self.chains.items()}
+        self.versions = {ledger: tuple(chain.from_iterable(chains)) for ledger, chains in self.chains.items()}
 
     @cached_property
     def deleted(self) -> Mapping[int, Version]:
@@ -80,7 +81,7 @@ class Histories:
     @cached_property
     def all_closes(self) -> Sequence[Version]:
         """Every CLOSED version."""
-        return [version for versions in self.of.values() for version in versions if version.closed]
+        return [version for versions in self.versions.values() for version in versions if version.closed]
 
     @cached_property
     def closes(self) -> Mapping[int, Version]:
@@ -115,7 +116,7 @@ class Histories:
 
     def known_whole(self, ledger: int) -> bool:
         """Whether every version of each of its chains is known."""
-        return ledger in self.of and not self.gaps(ledger)
+        return ledger in self.versions and not self.gaps(ledger)
 
     def seen_whole(self, ledger: int) -> bool:
         """Whether it has one chain, which is known from the first version on with none missing in between."""
@@ -123,25 +124,25 @@ class Histories:
 
     def open_all_the_while(self, ledger: int, since_ns: int, until_ns: int) -> bool:
         """Whether it was there before, was not deleted until after, and no version of then is CLOSED."""
-        there = self.seen_whole(ledger) and self.of[ledger][0].latest_ns < since_ns
+        there = self.seen_whole(ledger) and self.versions[ledger][0].latest_ns < since_ns
         return (
             there
             and self._deleted_ns(ledger) > until_ns
-            and not any(one.closed for one in in_force(self.of[ledger], since_ns, until_ns))
+            and not any(one.closed for one in in_force(self.versions[ledger], since_ns, until_ns))
         )
 
     def last_ensembles(self, ledger: int, since_ns: int, until_ns: int) -> list[tuple[str, ...]]:
         """The bookies in the last ensemble of every version of then."""
-        return [version.last_ensemble for version in in_force(self.of[ledger], since_ns, until_ns)]
+        return [version.last_ensemble for version in in_force(self.versions[ledger], since_ns, until_ns)]
 
     def surely_open_at(self, ledger: int, at_ns: int) -> bool:
         """Whether no close and no delete of it can have been in force by then (ns)."""
-        ends = [version.earliest_ns for version in self.of.get(ledger, ()) if version.closed]
+        ends = [version.earliest_ns for version in self.versions.get(ledger, ()) if version.closed]
         return self.seen_whole(ledger) and at_ns < min([*ends, self._deleted_ns(ledger)])
 
     def surely_closed_at(self, ledger: int, at_ns: int) -> bool:
         """Whether a CLOSED version was in force by then (ns), and the ledger not deleted until then."""
-        closed = any(version.closed and version.latest_ns < at_ns for version in self.of[ledger])
+        closed = any(version.closed and version.latest_ns < at_ns for version in self.versions[ledger])
         return closed and ledger not in self.put_back and at_ns < self._deleted_ns(ledger)
 
     def _deleted_ns(self, ledger: int) -> int:

@@ -28,11 +28,11 @@ def highest(name: str, parts: Callable[[Rows], Sequence[Rows]], column: str) -> 
 
 def tops(rows: Rows, column: str) -> Rows:
     """The rows with the highest value of their ledger in one column; operations come sorted by ledger."""
-    if not rows.number:
+    if not rows.num_rows:
         return rows
     begin = begins(rows["ledger"])
     highest = np.maximum.reduceat(rows[column], begin)
-    return rows.where(rows[column] == np.repeat(highest, np.diff(np.append(begin, rows.number))))
+    return rows.filter(rows[column] == np.repeat(highest, np.diff(np.append(begin, rows.num_rows))))
 
 
 def operations_fact(
@@ -46,19 +46,21 @@ def operations_fact(
 
     def rows(batch: Batch) -> Rows:
         picked = pick(batch.operations)
-        return picked if values else picked.where(changes(*(picked[column] for column in key)))
+        return picked if values else picked.filter(changes(*(picked[column] for column in key)))
 
     return LedgerFact(name, "operations", rows, key=key, values=values)
 
 
-HIGHEST_LAC = highest("highest_lac", lambda rows: rows.once(received_lac), "lac")
+HIGHEST_LAC = highest("highest_lac", lambda rows: rows.memo(received_lac), "lac")
 """The highest LAC that a client received; of equal ones that of the lower client number, then the earlier."""
 
-HIGHEST_ACKED = highest("highest_acked", lambda rows: (rows.once(acked),), "entry")
+HIGHEST_ACKED = highest("highest_acked", lambda rows: (rows.memo(acked),), "entry")
 """The highest entry acknowledged."""
 
 HIGHEST_FORCED = highest(
-    "highest_forced", lambda rows: (rows.of(kind=Kind.FORCE, outcome=Outcome.OK).once(identified),), "entry"
+    "highest_forced",
+    lambda rows: (rows.where(kind=Kind.FORCE, outcome=Outcome.OK).memo(identified),),
+    "entry",
 )
 """The highest entry that was acknowledged before an ok force."""
 
@@ -67,7 +69,7 @@ RELEASED = operations_fact("released", deleted, values={"invoked_ns": "min"})
 
 
 BORN = operations_fact(
-    "born", lambda rows: rows.of(kind=Kind.CREATE, outcome=Outcome.OK), values={"invoked_ns": "max"}
+    "born", lambda rows: rows.where(kind=Kind.CREATE, outcome=Outcome.OK), values={"invoked_ns": "max"}
 )
 """When the last create that gave a ledger this id was invoked: again, where a fault emptied the metadata."""
 
@@ -76,14 +78,14 @@ _OPEN = ("ledger", "error", "invoked_ns", "completed_ns")
 
 
 def _not_opened(batch: Batch) -> Columns:
-    opens = batch.operations.of(kind=Kind.OPEN).once(final)
-    rows = opens.where(opens["outcome"] != Outcome.OK)
-    return {**{name: rows[name] for name in _OPEN}, "number": np.ones(rows.number, dtype=np.int64)}
+    opens = batch.operations.where(kind=Kind.OPEN).memo(final)
+    rows = opens.filter(opens["outcome"] != Outcome.OK)
+    return {**{name: rows[name] for name in _OPEN}, "number": np.ones(rows.num_rows, dtype=np.int64)}
 
 
 OPENED = operations_fact(
     "opened_at_the_end",
-    lambda rows: rows.of(kind=Kind.OPEN).once(final).of(outcome=Outcome.OK),
+    lambda rows: rows.where(kind=Kind.OPEN).memo(final).where(outcome=Outcome.OK),
     values={"invoked_ns": "min"},
 )
 """The ledgers of which a final open succeeded, and when the first such one was invoked (ns)."""
@@ -98,7 +100,7 @@ REFUSED = LedgerFact(
 
 
 def histories(facts: LedgerFacts) -> Histories:
-    """The versions of every ledger's metadata. Ask for them by ``facts.once(histories)``."""
+    """The versions of every ledger's metadata. Ask for them by ``facts.memo(histories)``."""
     return Histories(facts.ledgers)
 
 

@@ -1,6 +1,6 @@
 """The parts of ``operations`` that several properties judge by, and which entries those are.
 
-Ask for them by ``rows.once``: then each is worked out once for all checkers.
+Ask for them by ``rows.memo``: then each is worked out once for all checkers.
 """
 
 from __future__ import annotations
@@ -22,66 +22,66 @@ def flagged(rows: Rows, flag: Flag) -> Bools:
 
 def identified(rows: Rows) -> Rows:
     """The rows with an entry id."""
-    return rows.where(rows["entry"] >= 0)
+    return rows.filter(rows["entry"] >= 0)
 
 
 def acked(rows: Rows) -> Rows:
     """Acknowledged adds with an entry id."""
-    return rows.of(kind=Kind.ADD, outcome=Outcome.OK).once(identified)
+    return rows.where(kind=Kind.ADD, outcome=Outcome.OK).memo(identified)
 
 
 def delivered(rows: Rows) -> Rows:
     """Entries that reads returned."""
-    return rows.of(kind=Kind.ENTRY, outcome=Outcome.OK).once(identified)
+    return rows.where(kind=Kind.ENTRY, outcome=Outcome.OK).memo(identified)
 
 
 def proven(rows: Rows) -> Rows:
     """The rows whose payload proves itself."""
-    return rows.of(proof=Proof.PROVES_ITSELF)
+    return rows.where(proof=Proof.PROVES_ITSELF)
 
 
 def final(rows: Rows) -> Rows:
     """The rows of final reads and opens."""
-    return rows.where(flagged(rows, Flag.FINAL))
+    return rows.filter(flagged(rows, Flag.FINAL))
 
 
 def of_plan(rows: Rows) -> Rows:
     """The rows of the plan's own reads and opens, not of the final ones."""
-    return rows.where(~flagged(rows, Flag.FINAL))
+    return rows.filter(~flagged(rows, Flag.FINAL))
 
 
 def deleted(rows: Rows) -> Rows:
     """Deletes that may have been sent."""
-    deletes = rows.of(kind=Kind.DELETE)
-    return deletes.where(deletes["outcome"] != Outcome.FAIL)
+    deletes = rows.where(kind=Kind.DELETE)
+    return deletes.filter(deletes["outcome"] != Outcome.FAIL)
 
 
 def recovered(rows: Rows) -> Rows:
     """Opens with recovery that ended ok."""
-    opens = rows.of(kind=Kind.OPEN, outcome=Outcome.OK)
-    return opens.where(flagged(opens, Flag.RECOVERY))
+    opens = rows.where(kind=Kind.OPEN, outcome=Outcome.OK)
+    return opens.filter(flagged(opens, Flag.RECOVERY))
 
 
 def entries_of(rows: Rows) -> Spans:
     """The entries that the rows name."""
-    return Spans.of_entries(rows["ledger"], rows["entry"])
+    return Spans.from_entries(rows["ledger"], rows["entry"])
 
 
 def written(rows: Rows) -> Marks:
     """The entries that the rows name, marked by the client whose operation it was."""
-    return Marks.of_rows(rows["ledger"], rows["entry"], rows["client"], rows["size_bytes"])
+    return Marks.from_rows(rows["ledger"], rows["entry"], rows["client"], rows["size_bytes"])
 
 
 def signed(rows: Rows) -> Marks:
     """The entries that the rows name, marked by the writer that the payload names."""
-    return Marks.of_rows(rows["ledger"], rows["entry"], rows["origin"], rows["size_bytes"])
+    return Marks.from_rows(rows["ledger"], rows["entry"], rows["origin"], rows["size_bytes"])
 
 
 def received_lac(rows: Rows) -> tuple[Rows, ...]:
     """The rows in which a client received a LAC, kind by kind."""
-    parts = (rows.of(kind=kind, outcome=Outcome.OK).once(_with_lac) for kind in TELLING)
-    return tuple(part for part in parts if part.number)
+    parts = (rows.where(kind=kind, outcome=Outcome.OK).memo(_with_lac) for kind in TELLING)
+    return tuple(part for part in parts if part.num_rows)
 
 
 def _with_lac(rows: Rows) -> Rows:
-    return rows.where(rows["lac"] >= 0)
+    return rows.filter(rows["lac"] >= 0)

@@ -38,17 +38,17 @@ class Promises:
 
 def promises_of(batch: Batch) -> Promises:
     """The promises in one batch; worked out once."""
-    return batch.once(_promises_of)
+    return batch.memo(_promises_of)
 
 
 def _promises_of(batch: Batch) -> Promises:
     rows = batch.operations
-    added, read = rows.once(acked), rows.once(delivered)
+    added, read = rows.memo(acked), rows.memo(delivered)
     late = flagged(added, Flag.DEFERRED_SYNC)
     return Promises(
-        acked=added.where(~late).once(written),
-        deferred=added.where(late).once(written),
-        read=read.where(~flagged(read, Flag.UNCONFIRMED)).once(entries_of),
+        acked=added.filter(~late).memo(written),
+        deferred=added.filter(late).memo(written),
+        read=read.filter(~flagged(read, Flag.UNCONFIRMED)).memo(entries_of),
     )
 
 
@@ -68,7 +68,7 @@ def promised_in(batch: Batch, facts: LedgerFacts) -> Spans:
 def promised_by_lac(facts: LedgerFacts) -> Spans:
     """Every entry up to the highest LAC that a client received of its ledger."""
     highest = facts.columns(HIGHEST_LAC)
-    return Spans.of_ranges(highest["ledger"], 0, highest["lac"])
+    return Spans.from_ranges(highest["ledger"], 0, highest["lac"])
 
 
 def promise_rows(batch: Batch, entries: Spans) -> Iterator[pa.Table]:
@@ -94,14 +94,14 @@ def promise_proof(
     ledger, first, last = span
     for mark, begin, end in promises.acked.within(ledger, first, last):
         yield f"{run.client_name(unmarked(mark)[0])} got ok for {entries_text(begin, end)}"
-    for _, highest, _, seq in facts.of(HIGHEST_FORCED, ledger):
+    for _, highest, _, seq in facts.rows(HIGHEST_FORCED, ledger):
         for mark, begin, end in promises.deferred.within(ledger, first, min(last, highest)):
             yield (
                 f"{run.client_name(unmarked(mark)[0])} got ok for {entries_text(begin, end)}, "
                 f"and then ok for a force ({operation_text(seq)})"
             )
-    for _, lac, client, seq in facts.of(HIGHEST_LAC, ledger):
+    for _, lac, client, seq in facts.rows(HIGHEST_LAC, ledger):
         if lac >= first:
             yield f"{run.client_name(client)} received LAC {lac} ({operation_text(seq)})"
-    for _, begin, end in promises.read.of(ledger) & Spans.of_ranges(ledger, first, last):
+    for _, begin, end in promises.read.of_ledger(ledger) & Spans.from_ranges(ledger, first, last):
         yield f"a confirmed read had returned {entries_text(begin, end)}"

@@ -136,4 +136,4 @@ def gathered(parts: list[tuple[int, Ints]]) -> Spans:
     if not parts:
         return Spans.empty()
     ledgers = np.repeat([ledger for ledger, _ in parts], [len(entries) for _, entries in parts])
-    return Spans.of_entries(ledgers, np.concatenate([entries for _, entries in parts]))
+    return Spans.from_entries(ledgers, np.concatenate([entries for _, entries in parts]))

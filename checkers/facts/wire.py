@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from checkers.facts.boots import life_of
+from checkers.facts.boots import boot_id_of
 from checkers.judging.contract import Batch, Columns, LedgerFact, Rows, RunFacts
 from checkers.sets.ordering import Column
 from checkers.sets.spans import Bools, Ints
@@ -40,7 +40,7 @@ LOGGED = LedgerFact("logged", "frames", _sources, key=("ledger", "source"))
 
 def answers(rows: Rows, kind: Message) -> Rows:
     """Answers to requests of one kind, as far as the proxy could tell."""
-    return rows.of(way=Direction.ANSWER, kind=kind)
+    return rows.where(way=Direction.ANSWER, kind=kind)
 
 
 def is_sure(rows: Rows) -> Bools:
@@ -51,37 +51,37 @@ def is_sure(rows: Rows) -> Bools:
 
 def proven_answers(rows: Rows, kind: Message) -> Rows:
     """Answers to requests of one kind that a known boot of a bookie gave, to a request that is known."""
-    return answers(rows, kind).once(_sure)
+    return answers(rows, kind).memo(_sure)
 
 
 def proven_answers_about_entries(rows: Rows, kind: Message) -> Rows:
     """The answers that are about an entry."""
-    return proven_answers(rows, kind).once(_about)
+    return proven_answers(rows, kind).memo(_about)
 
 
 def requests(rows: Rows, kind: Message) -> Rows:
     """Requests of one kind, whether they were passed on or not."""
-    return rows.of(way=Direction.REQUEST, kind=kind)
+    return rows.where(way=Direction.REQUEST, kind=kind)
 
 
 def delivered_answers(rows: Rows, kind: Message) -> Iterator[Rows]:
     """Answers that reached their client and are, or may be, answers to such requests."""
-    yield answers(rows, kind).once(_reached)
+    yield answers(rows, kind).memo(_reached)
     if kind in LOOK_ALIKE:
-        alike = answers(rows, LOOK_ALIKE[kind]).once(_reached)
-        yield alike.where((alike["flags"] & int(UNSURE_KIND)) != 0)
+        alike = answers(rows, LOOK_ALIKE[kind]).memo(_reached)
+        yield alike.filter((alike["flags"] & int(UNSURE_KIND)) != 0)
 
 
 def _sure(rows: Rows) -> Rows:
-    return rows.where(is_sure(rows))
+    return rows.filter(is_sure(rows))
 
 
 def _about(rows: Rows) -> Rows:
-    return rows.where((rows["ledger"] >= 0) & (rows["entry"] >= 0))
+    return rows.filter((rows["ledger"] >= 0) & (rows["entry"] >= 0))
 
 
 def _reached(rows: Rows) -> Rows:
-    return rows.where((rows["delivered"] != Status.NONE) & (rows["forwarded_ns"] != NEVER))
+    return rows.filter((rows["delivered"] != Status.NONE) & (rows["forwarded_ns"] != NEVER))
 
 
 def denies(status: Column) -> Bools:
@@ -89,9 +89,9 @@ def denies(status: Column) -> Bools:
     return np.isin(status, EXPLICIT_NEGATIVES)
 
 
-def lives(rows: Rows) -> Ints:
-    """The life of each frame's bookie; meaningless where the boot is not known."""
-    return life_of(rows["bookie"].astype(np.int64), rows["boot"].astype(np.int64))
+def boot_ids(rows: Rows) -> Ints:
+    """The boot id of each frame's bookie; meaningless where the boot is not known."""
+    return boot_id_of(rows["bookie"].astype(np.int64), rows["boot"].astype(np.int64))
 
 
 def rule_text(run: RunFacts, source: int, bookie: int, rule: int) -> str:

@@ -43,13 +43,13 @@ Known = dict[Callable[..., Any], Any]
 EVERY_LEDGER = -1
 
 
-class Remembering:
+class Memoized:
     """Caches what functions compute from it, because several checkers need the same."""
 
     __slots__ = ()
     _known: Known
 
-    def once(self, function: Callable[[Self], Answer]) -> Answer:
+    def memo(self, function: Callable[[Self], Answer]) -> Answer:
         """``function`` of this, worked out once."""
         if function not in self._known:
             answer = function(self)
@@ -59,8 +59,8 @@ class Remembering:
         return cast("Answer", self if kept is None else kept)
 
 
-class Rows(Remembering, Mapping[str, Column]):
-    """Some rows of a table, as column name -> array; all arrays have ``number`` elements.
+class Rows(Memoized, Mapping[str, Column]):
+    """Some rows of a table, as column name -> array; all arrays have ``num_rows`` elements.
 
     A column is made an array, and its rows are taken, when it is first asked for.
     """
@@ -71,10 +71,10 @@ class Rows(Remembering, Mapping[str, Column]):
         self._taken: dict[str, Column] = {}
         self._parts: dict[tuple[str, int], Rows | None] = {}
         self._known = {}
-        self.number: int = table.num_rows if at is None else len(at)
+        self.num_rows: int = table.num_rows if at is None else len(at)
 
     @classmethod
-    def of_table(cls, table: pa.Table, order: Callable[[Rows], Places | None] = lambda _: None) -> Rows:
+    def from_table(cls, table: pa.Table, order: Callable[[Rows], Places | None] = lambda _: None) -> Rows:
         """All rows of a table; ``order`` gives the places of the rows in their order, None if they are so."""
         rows = cls(table, {})
         return cls(table, rows._whole, order(rows))
@@ -94,20 +94,20 @@ class Rows(Remembering, Mapping[str, Column]):
         """How many columns there are, as for any mapping."""
         return int(self._table.num_columns)
 
-    def where(self, pick: Bools) -> Rows:
-        """The rows picked; these very ones when that is all of them."""
-        if pick.all():
+    def filter(self, mask: Bools) -> Rows:
+        """The rows where the mask is true; these very ones when that is all of them."""
+        if mask.all():
             return self
-        at = np.flatnonzero(pick)
+        at = np.flatnonzero(mask)
         return Rows(self._table, self._whole, at if self._at is None else self._at[at])
 
-    def of(self, **values: int) -> Rows:
+    def where(self, **values: int) -> Rows:
         """The rows with these values in these columns; the same object whenever the same are asked for."""
         rows = self
         for name, value in values.items():
             key = name, int(value)
             if key not in rows._parts:
-                part = rows.where(rows[name] == int(value))
+                part = rows.filter(rows[name] == int(value))
                 rows._parts[key] = None if part is rows else part
             known = rows._parts[key]
             rows = rows if known is None else known
@@ -115,7 +115,7 @@ class Rows(Remembering, Mapping[str, Column]):
 
 
 @dataclass(frozen=True)
-class Batch(Remembering):
+class Batch(Memoized):
     """Some whole blocks: table name -> Arrow table of its schema. A table without rows may be left out."""
 
     tables: Mapping[str, pa.Table]
@@ -124,22 +124,22 @@ class Batch(Remembering):
     @cached_property
     def operations(self) -> Rows:
         """The rows of ``operations``, sorted by ledger and entry: nearly every checker wants them so."""
-        return Rows.of_table(self.table("operations"), lambda rows: in_order(rows["ledger"], rows["entry"]))
+        return Rows.from_table(self.table("operations"), lambda rows: in_order(rows["ledger"], rows["entry"]))
 
     @cached_property
     def census(self) -> Rows:
         """Answers of bookies that were asked directly, of all entries of the batch."""
-        return Rows.of_table(self.table("census"))
+        return Rows.from_table(self.table("census"))
 
     @cached_property
     def frames(self) -> Rows:
         """Requests and answers on the links to bookies, of all entries of the batch."""
-        return Rows.of_table(self.table("frames"))
+        return Rows.from_table(self.table("frames"))
 
     @cached_property
     def holdings(self) -> Rows:
         """What disks held at unclean deaths, of all entries of the batch."""
-        return Rows.of_table(self.table("holdings"))
+        return Rows.from_table(self.table("holdings"))
 
     def table(self, name: str) -> pa.Table:
         """One table in Arrow's form, empty when the batch has no rows of it."""
@@ -164,7 +164,7 @@ class LedgerFact:
     first_by: tuple[tuple[str, str], ...] = ()
     also: tuple[str, ...] = ()
 
-    def of(self, batch: Batch) -> pa.Table:
+    def aggregate(self, batch: Batch) -> pa.Table:
         """The fact as one batch shows it, sorted by key."""
         rows = self.rows(batch)
         parts = [rows] if isinstance(rows, Mapping) else rows
@@ -189,7 +189,7 @@ class LedgerFact:
 
 
 @dataclass(frozen=True)
-class LedgerFacts(Remembering):
+class LedgerFacts(Memoized):
     """All facts of a run by name, and its table ``ledgers``: every version of every ledger's metadata.
 
     A fact that could not be worked out is there as the text of its error, and a checker that asks fails.
@@ -214,7 +214,7 @@ class LedgerFacts(Remembering):
         columns = self.columns(fact)
         return value_at(columns["ledger"], columns[column], ledger, missing)
 
-    def of(self, fact: LedgerFact, *key: int) -> list[tuple[int, ...]]:
+    def rows(self, fact: LedgerFact, *key: int) -> list[tuple[int, ...]]:
         """The rows whose key begins so, whole, in order."""
         columns = self.columns(fact)
         begin, end = 0, len(columns["ledger"])
@@ -260,7 +260,7 @@ class Event(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class RunFacts(Remembering):
+class RunFacts(Memoized):
     """What every task knows of the run: small, broadcast once."""
 
     scenario: str
@@ -377,7 +377,7 @@ class Checker(Protocol):
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002
         """What is found in the blocks of one batch: nothing, for a property that is in no block.
 
-        ``run.damage`` is not complete yet (:class:`Doubting`): only ``conclude`` may ask for it.
+        ``run.damage`` is not complete yet (:class:`ReportsDamage`): only ``conclude`` may ask for it.
         """
         return Found()
 
@@ -387,7 +387,7 @@ class Checker(Protocol):
 
 
 @runtime_checkable
-class Doubting(Protocol):
+class ReportsDamage(Protocol):
     """A checker that also knows where the evidence contradicts itself.
 
     ``damage`` takes what ``conclude`` takes, and returns sentences as in ``RunFacts.damage``; all checkers

@@ -44,7 +44,7 @@ FOUND = pa.schema(
 )
 _NOTHING = FOUND.empty_table()
 _BITS = 62
-KEPT = 100
+CAP = 100
 """Findings kept for each kind, class and ledger; the counts beside them stay exact."""
 _CUT: ContextVar[bool] = ContextVar("cut", default=True)
 BOOKIE_WORDS = MAX_BOOKIES // _BITS + 1
@@ -70,7 +70,7 @@ class Found:
     counts: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, *tables: pa.Table, **counts: int) -> Found:
+    def from_tables(cls, *tables: pa.Table, **counts: int) -> Found:
         """The rows of some tables, and counts."""
         return cls(pa.concat_tables([_NOTHING, *(table for table in tables if table.num_rows)]), counts)
 
@@ -81,7 +81,7 @@ class Found:
         counts: Counter[str] = Counter()
         for part in parts:
             counts.update(part.counts)
-        return cls.of(*(part.rows for part in parts), **counts)
+        return cls.from_tables(*(part.rows for part in parts), **counts)
 
     def count(self, name: str) -> int:
         """One count; 0 when no batch had any."""
@@ -90,7 +90,7 @@ class Found:
     def spans(self, kind: str) -> Spans:
         """The entries of the rows of one kind, whatever their proofs."""
         rows = self._of(kind)
-        return Spans.of_ranges(rows.ledger, rows.first, rows.last)
+        return Spans.from_ranges(rows.ledger, rows.first, rows.last)
 
     def runs(self, kind: str) -> list[Row]:
         """Rows of one kind, neighbours and overlapping ones with the same proof as one; sorted."""
@@ -284,7 +284,7 @@ def _ledgers(rows: _Rows) -> _Rows:
 
 
 @contextmanager
-def keeping_all() -> Iterator[None]:
+def uncapped() -> Iterator[None]:
     """Keep every finding within the block. The search for the log's cycles keeps its limit."""
     token = _CUT.set(False)
     try:
@@ -294,14 +294,14 @@ def keeping_all() -> Iterator[None]:
 
 
 def capped(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The first ``KEPT`` of each (kind, class, ledger), in the order given."""
-    return tuple(kept(findings, lambda one: (one.kind, one.loss, one.ledger)))
+    """The first ``CAP`` of each (kind, class, ledger), in the order given."""
+    return tuple(capped_rows(findings, lambda one: (one.kind, one.loss, one.ledger)))
 
 
-def kept(rows: Iterable[Of], key: Callable[[Any], Hashable] = itemgetter(0)) -> Iterator[Of]:
-    """The first ``KEPT`` rows of each key: of each ledger, a row's first value, if no other is given."""
+def capped_rows(rows: Iterable[Of], key: Callable[[Any], Hashable] = itemgetter(0)) -> Iterator[Of]:
+    """The first ``CAP`` rows of each key: of each ledger, a row's first value, if no other is given."""
     taken: Counter[Hashable] = Counter()
     for row in rows:
         taken[key(row)] += 1
-        if taken[key(row)] <= KEPT or not _CUT.get():
+        if taken[key(row)] <= CAP or not _CUT.get():
             yield row

@@ -20,7 +20,7 @@ from checkers.closing import Closing
 from checkers.content import Content
 from checkers.durability.checker import Durability
 from checkers.fencing import Fencing
-from checkers.judging.contract import Batch, Checker, Doubting, LedgerFact, LedgerFacts, RunFacts
+from checkers.judging.contract import Batch, Checker, LedgerFact, LedgerFacts, ReportsDamage, RunFacts
 from checkers.judging.found import Found
 from checkers.judging.sufficiency import Sufficiency
 from checkers.judging.verdict import FAILED, run_verdict
@@ -82,7 +82,7 @@ def judge(batches: Iterable[Batch], run: RunFacts, *, checkers: Checkers = CHECK
 def facts_of(batch: Batch, *, checkers: Checkers = CHECKERS) -> LedgerFacts:
     """What one batch contributes to the facts of ledgers that its tables have."""
     tables = {
-        name: _guarded(f"fact {name}", fact.of, batch)
+        name: _guarded(f"fact {name}", fact.aggregate, batch)
         for name, fact in _facts(checkers).items()
         if fact.table in batch.tables
     }
@@ -120,7 +120,7 @@ def conclude_all(
     doubts = {
         checker.name: _concluded("damage", checker.damage, found[checker.name], facts, run)
         for checker in checkers
-        if isinstance(checker, Doubting)
+        if isinstance(checker, ReportsDamage)
     }
     damage = tuple(text for texts in doubts.values() if not isinstance(texts, Crashed) for text in texts)
     run = replace(run, damage=(*run.damage, *damage)) if damage else run
@@ -139,7 +139,7 @@ def _combined(fact: LedgerFact, parts: list[pa.Table | str]) -> pa.Table | str:
     failed = [part for part in parts if isinstance(part, str)]
     if failed:
         return min(failed)
-    return _guarded(f"fact {fact.name}", lambda: fact.combined(parts or [fact.of(Batch({}))]))
+    return _guarded(f"fact {fact.name}", lambda: fact.combined(parts or [fact.aggregate(Batch({}))]))
 
 
 def _joined(parts: list[Found | Crashed]) -> Found | Crashed:

@@ -27,7 +27,7 @@ from protocol.wording import counted
 
 
 def _answered(batch: Batch) -> Rows:
-    return batch.census.where(batch.census["holding"] != Holding.UNKNOWN)
+    return batch.census.filter(batch.census["holding"] != Holding.UNKNOWN)
 
 
 ANSWERED = LedgerFact(
@@ -51,12 +51,12 @@ class Sufficiency(Checker):
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """How much was seen."""
         rows = batch.operations
-        return Found.of(
-            operations=rows.number,
-            acked=rows.of(kind=Kind.ADD, outcome=Outcome.OK).number,
-            final_opens=rows.of(kind=Kind.OPEN, outcome=Outcome.OK).once(final).number,
-            final_entries=rows.of(kind=Kind.ENTRY, outcome=Outcome.OK).once(final).number,
-            census_answers=batch.census.number,
+        return Found.from_tables(
+            operations=rows.num_rows,
+            acked=rows.where(kind=Kind.ADD, outcome=Outcome.OK).num_rows,
+            final_opens=rows.where(kind=Kind.OPEN, outcome=Outcome.OK).memo(final).num_rows,
+            final_entries=rows.where(kind=Kind.ENTRY, outcome=Outcome.OK).memo(final).num_rows,
+            census_answers=batch.census.num_rows,
         )
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:

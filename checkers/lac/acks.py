@@ -33,7 +33,7 @@ from checkers.facts.versions import Version, duties, in_force
 from checkers.facts.wire import LOGGED, answers
 from checkers.facts.wording import entries_text, operation_text
 from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, by_ledger, value_at
-from checkers.judging.found import Found, Row, first_rows, kept, span_rows
+from checkers.judging.found import Found, Row, capped_rows, first_rows, span_rows
 from checkers.sets.ordering import changes
 from checkers.sets.spans import Bools, Ints, Spans, ints
 from evidence.codes import NEVER, Kind, Message, Outcome, Status
@@ -64,7 +64,7 @@ class Covering(NamedTuple):
     seq: int
 
 
-class Vote(NamedTuple):
+class Ack(NamedTuple):
     """When a bookie's acknowledgement of an entry reached a client first."""
 
     at_ns: int
@@ -74,20 +74,20 @@ class Vote(NamedTuple):
 
 def tried(rows: Rows) -> Rows:
     """Adds with an id that may have been sent."""
-    adds = rows.of(kind=Kind.ADD).once(identified)
-    return adds.where(adds["outcome"] != Outcome.FAIL)
+    adds = rows.where(kind=Kind.ADD).memo(identified)
+    return adds.filter(adds["outcome"] != Outcome.FAIL)
 
 
 def _received_lacs(batch: Batch) -> list[Rows]:
     """Who received which LAC; of a writer's adds only those whose LAC lies beyond the add."""
-    received = batch.operations.once(received_lac)
-    return [part.where((part["kind"] != Kind.ADD) | (part["lac"] > part["entry"])) for part in received]
+    received = batch.operations.memo(received_lac)
+    return [part.filter((part["kind"] != Kind.ADD) | (part["lac"] > part["entry"])) for part in received]
 
 
-WRITERS = operations_fact("writers", lambda rows: rows.once(tried), key=("ledger", "client"))
+WRITERS = operations_fact("writers", lambda rows: rows.memo(tried), key=("ledger", "client"))
 """Who may have sent adds to each ledger."""
-FIRST_TOLD = LedgerFact(
-    "first_told",
+FIRST_RECEIVED = LedgerFact(
+    "first_received",
     "operations",
     _received_lacs,
     key=("ledger", "lac"),
@@ -95,7 +95,7 @@ FIRST_TOLD = LedgerFact(
     also=_WHO,
 )
 """Who received each LAC first, and when."""
-FACTS = (WRITERS, LOGGED, FIRST_TOLD)
+FACTS = (WRITERS, LOGGED, FIRST_RECEIVED)
 
 
 def unjudged(run: RunFacts) -> list[str]:
@@ -108,23 +108,23 @@ def check_acks(batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
     """Adds and LACs that came too soon, and the acknowledgements of the first of each run of neighbours."""
     if not run.wire:
         return Found()
-    votes = _votes(batch.frames, run)
-    acked_adds = _last_acked(batch.operations.once(acked))
-    voters, needed = _voters(acked_adds, votes), _needed(facts, acked_adds)
-    early = acked_adds.filter(pa.array(voters < needed))
-    in_time = acked_adds.filter(pa.array((needed > 0) & (voters >= needed)))
-    replaced = in_time.filter(pa.array(_by_replaced(in_time, votes, facts, run)))
-    covered = _covered(batch.operations.once(tried), facts)
-    late = _voters(covered, _first(votes, "ledger", "entry", "bookie")) < _needed(facts, covered)
-    too_soon, by_replaced = _told_rows(TOO_SOON, early), _told_rows(REPLACED, replaced)
+    acks = _acks(batch.frames, run)
+    acked_adds = _last_acked(batch.operations.memo(acked))
+    acked_by, needed = _count_acks(acked_adds, acks), _needed(facts, acked_adds)
+    early = acked_adds.filter(pa.array(acked_by < needed))
+    in_time = acked_adds.filter(pa.array((needed > 0) & (acked_by >= needed)))
+    replaced = in_time.filter(pa.array(_by_replaced(in_time, acks, facts, run)))
+    covered = _covered(batch.operations.memo(tried), facts)
+    late = _count_acks(covered, _first(acks, "ledger", "entry", "bookie")) < _needed(facts, covered)
+    too_soon, by_replaced = _too_early_rows(TOO_SOON, early), _too_early_rows(REPLACED, replaced)
     unacked = _spans(UNACKED, covered.filter(pa.array(late)), *Covering._fields)
     rows = pa.concat_tables([too_soon, by_replaced, unacked])
-    shown = Spans.of_entries(rows["ledger"], rows["first"]).has(*_columns(votes, "ledger", "entry"))
-    vote = _spans("vote", votes.filter(pa.array(shown)), *Vote._fields)
-    return Found.of(too_soon, by_replaced, unacked, vote, acked_in_time=in_time.num_rows)
+    shown = Spans.from_entries(rows["ledger"], rows["first"]).has(*_columns(acks, "ledger", "entry"))
+    ack = _spans("ack", acks.filter(pa.array(shown)), *Ack._fields)
+    return Found.from_tables(too_soon, by_replaced, unacked, ack, acked_in_time=in_time.num_rows)
 
 
-def _told_rows(kind: str, adds: pa.Table) -> pa.Table:
+def _too_early_rows(kind: str, adds: pa.Table) -> pa.Table:
     ledger, entry, client, *proof = _columns(adds, "ledger", "entry", *AckedEarly._fields)
     return first_rows(kind, ledger, entry, like=[client], proof=proof)
 
@@ -137,25 +137,25 @@ def _columns(rows: pa.Table, *names: str) -> list[Ints]:
     return [np.asarray(rows.column(name)) for name in names]
 
 
-def _votes(frames: Rows, run: RunFacts) -> pa.Table:
+def _acks(frames: Rows, run: RunFacts) -> pa.Table:
     """When each bookie's first acknowledgement of an entry reached a client: answers that are no refusal."""
-    parts = [answers(frames, kind).once(reached) for kind in (Message.ADD, Message.RECOVERY_ADD)]
+    parts = [answers(frames, kind).memo(reached) for kind in (Message.ADD, Message.RECOVERY_ADD)]
     names = {"ledger": "ledger", "entry": "entry", "client": "source", "bookie": "bookie"}
     columns = {name: np.concatenate([part[source] for part in parts]) for name, source in names.items()}
-    votes = _table(at_ns=np.concatenate([part["forwarded_ns"] for part in parts]), **columns)
-    votes = votes.filter(pc.is_in(votes.column("client"), pa.array(sorted(run.clients.values()), pa.int64())))
-    return _first(votes, *names)
+    acks = _table(at_ns=np.concatenate([part["forwarded_ns"] for part in parts]), **columns)
+    acks = acks.filter(pc.is_in(acks.column("client"), pa.array(sorted(run.clients.values()), pa.int64())))
+    return _first(acks, *names)
 
 
-def _first(votes: pa.Table, *keys: str) -> pa.Table:
-    """The first vote of each key."""
-    first = votes.group_by([*keys], use_threads=False).aggregate([("at_ns", "min")])
+def _first(acks: pa.Table, *keys: str) -> pa.Table:
+    """The first acknowledgement of each key."""
+    first = acks.group_by([*keys], use_threads=False).aggregate([("at_ns", "min")])
     return first.rename_columns([*keys, "at_ns"])
 
 
 def reached(rows: Rows) -> Rows:
     """Answers that were passed on, and are no refusal."""
-    return rows.where((rows["forwarded_ns"] != NEVER) & ~np.isin(rows["delivered"], _REFUSALS))
+    return rows.filter((rows["forwarded_ns"] != NEVER) & ~np.isin(rows["delivered"], _REFUSALS))
 
 
 def _last_acked(adds: Rows) -> pa.Table:
@@ -167,34 +167,34 @@ def _last_acked(adds: Rows) -> pa.Table:
     return _table(due_ns=adds["completed_ns"][at], **{name: adds[name][at] for name in (*names, "seq")})
 
 
-def _voters(due: pa.Table, votes: pa.Table) -> Ints:
-    """For each row the number of bookies whose vote came in time; to its client, if votes name one."""
-    keys = [name for name in ("ledger", "entry", "client") if name in votes.column_names]
-    row, _ = _in_time(due, votes, keys)
+def _count_acks(due: pa.Table, acks: pa.Table) -> Ints:
+    """For each row the number of bookies that acknowledged in time; to its client, if they name one."""
+    keys = [name for name in ("ledger", "entry", "client") if name in acks.column_names]
+    row, _ = _in_time(due, acks, keys)
     return np.bincount(row, minlength=due.num_rows)
 
 
-def _in_time(due: pa.Table, votes: pa.Table, keys: list[str]) -> list[Ints]:
-    """Each vote that came by the time at which a row was due: the number of the row, and the bookie."""
+def _in_time(due: pa.Table, acks: pa.Table, keys: list[str]) -> list[Ints]:
+    """Each acknowledgement that came by the time of a row: the number of the row, and the bookie."""
     wanted = due.select([*keys, "due_ns"]).append_column("row", pa.array(np.arange(due.num_rows)))
-    both = wanted.join(votes, keys, join_type="inner", use_threads=False)
+    both = wanted.join(acks, keys, join_type="inner", use_threads=False)
     return _columns(both.filter(pc.less_equal(both.column("at_ns"), both.column("due_ns"))), "row", "bookie")
 
 
-def _by_replaced(adds: pa.Table, votes: pa.Table, facts: LedgerFacts, run: RunFacts) -> Bools:
-    """Which acknowledged adds have AQ votes, and fewer in the write set of each version then in force."""
+def _by_replaced(adds: pa.Table, acks: pa.Table, facts: LedgerFacts, run: RunFacts) -> Bools:
+    """Which acknowledged adds have AQ answers, and fewer in the write set of each version then in force."""
     ledger, entry, due_ns = _columns(adds, "ledger", "entry", "due_ns")
     found = np.zeros(adds.num_rows, dtype=np.bool_)
-    early = due_ns < value_at(*facts.once(recovery_began), ledger, missing=-1)
-    moved = early & np.isin(ledger, facts.once(_moved))
+    early = due_ns < value_at(*facts.memo(recovery_began), ledger, missing=-1)
+    moved = early & np.isin(ledger, facts.memo(_moved))
     if not moved.any():
         return found
-    row, bookie = _in_time(adds, votes, ["ledger", "entry", "client"])
+    row, bookie = _in_time(adds, acks, ["ledger", "entry", "client"])
     for one in np.unique(ledger[moved]).tolist():
         mine = np.flatnonzero(moved & (ledger == one))
         has = {b: np.isin(mine, row[bookie == b]) for b in np.unique(bookie).tolist()}
         known, enough = np.zeros((2, len(mine)), dtype=np.bool_)
-        for version, then in _at(facts.once(histories).of[one], due_ns[mine]):
+        for version, then in _at(facts.memo(histories).versions[one], due_ns[mine]):
             due = duties((version,), entry[mine], run.bookies)
             number = sum(
                 (duty & has[b] for b, duty in due.items() if b in has), np.zeros(len(mine), np.int64)
@@ -209,7 +209,7 @@ def _moved(facts: LedgerFacts) -> list[int]:
     """The ledgers whose bookies were not the same in all versions; not those whose id was given twice."""
     return [
         ledger
-        for ledger, chain in facts.once(histories).of.items()
+        for ledger, chain in facts.memo(histories).versions.items()
         if len({version.fragments for version in chain}) > 1
         and len({version.version for version in chain}) == len(chain)
     ]
@@ -225,7 +225,7 @@ def _at(chain: Sequence[Version], at_ns: Ints) -> Iterator[tuple[Version, Bools]
 
 def _covered(adds: Rows, facts: LedgerFacts) -> pa.Table:
     """The entries of adds that a LAC covers, with the LAC that was received first and when."""
-    covered, reports = facts.once(_tellings)
+    covered, reports = facts.memo(_first_received)
     at = covered.place(adds["ledger"], adds["entry"])
     there = at >= 0
     names = ("ledger", "entry", *Covering._fields)
@@ -233,16 +233,18 @@ def _covered(adds: Rows, facts: LedgerFacts) -> pa.Table:
     return _table(**dict(zip(names, columns, strict=True)))
 
 
-def _tellings(facts: LedgerFacts) -> tuple[Spans, list[Ints]]:
+def _first_received(facts: LedgerFacts) -> tuple[Spans, list[Ints]]:
     """For each LAC the entries that no lower one covers, and who first received it or a higher one.
 
     The columns are LAC, when, client and seq. Only LACs received before any recovery began, of ledgers whose
     metadata was seen whole and all whose writers are in the wire log.
     """
-    ledger, *columns = (facts.columns(FIRST_TOLD)[name] for name in ("ledger", "lac", "completed_ns", *_WHO))
+    ledger, *columns = (
+        facts.columns(FIRST_RECEIVED)[name] for name in ("ledger", "lac", "completed_ns", *_WHO)
+    )
     writers = facts.columns(WRITERS)
     unlogged = writers["ledger"][~np.isin(writers["client"], facts.columns(LOGGED)["source"])]
-    held = columns[1] < value_at(*facts.once(recovery_began), ledger, missing=-1)
+    held = columns[1] < value_at(*facts.memo(recovery_began), ledger, missing=-1)
     held &= ~np.isin(ledger, unlogged)
     ledger, columns = ledger[held], [column[held] for column in columns]
     lac, at_ns, *_ = columns
@@ -255,11 +257,11 @@ def _tellings(facts: LedgerFacts) -> tuple[Spans, list[Ints]]:
 
 def recovery_began(facts: LedgerFacts) -> tuple[Ints, Ints]:
     """The ledgers whose metadata was seen whole, and when each may first have been IN_RECOVERY (or never)."""
-    metadata = facts.once(histories)
+    metadata = facts.memo(histories)
     return by_ledger(
         {
             ledger: min([one.earliest_ns for one in chain if one.state == LedgerState.IN_RECOVERY] or [NEVER])
-            for ledger, chain in metadata.of.items()
+            for ledger, chain in metadata.versions.items()
             if metadata.seen_whole(ledger)
         }
     )
@@ -267,15 +269,17 @@ def recovery_began(facts: LedgerFacts) -> tuple[Ints, Ints]:
 
 def _quorums(facts: LedgerFacts) -> tuple[Ints, Ints]:
     """The ledgers whose ack quorum is known, and it; not those whose ids may have been given twice."""
-    metadata = facts.once(histories)
-    chains = ((ledger, chain) for ledger, chain in metadata.of.items() if ledger not in metadata.put_back)
+    metadata = facts.memo(histories)
+    chains = (
+        (ledger, chain) for ledger, chain in metadata.versions.items() if ledger not in metadata.put_back
+    )
     return by_ledger({ledger: min(one.shape[2] for one in chain) for ledger, chain in chains})
 
 
 def _needed(facts: LedgerFacts, rows: pa.Table) -> Ints:
     """The ack quorum of each row's ledger, 0 where it is not known."""
     [ledger] = _columns(rows, "ledger")
-    return value_at(*facts.once(_quorums), ledger, missing=0)
+    return value_at(*facts.memo(_quorums), ledger, missing=0)
 
 
 def _table(**columns: Ints) -> pa.Table:
@@ -309,16 +313,16 @@ def ack_rows(found: Found, facts: LedgerFacts, run: RunFacts) -> AckRows:
 
 def ack_findings(rows: AckRows, found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
     """The proof is of the first entry of each row."""
-    votes = {where: [Vote(*one) for one in proofs] for where, proofs in found.by_entry("vote").items()}
-    for row in kept(rows.early):
-        yield _too_soon(row, votes.get(row[:2], []), facts, run)
-    for row in kept(rows.replaced):
-        yield _replaced(row, votes.get(row[:2], []), facts, run)
-    for row in kept(rows.unacked):
-        yield _not_acked(row, votes.get(row[:2], []), facts, run)
+    acks = {where: [Ack(*one) for one in proofs] for where, proofs in found.by_entry("ack").items()}
+    for row in capped_rows(rows.early):
+        yield _too_soon(row, acks.get(row[:2], []), facts, run)
+    for row in capped_rows(rows.replaced):
+        yield _replaced(row, acks.get(row[:2], []), facts, run)
+    for row in capped_rows(rows.unacked):
+        yield _not_acked(row, acks.get(row[:2], []), facts, run)
 
 
-def _too_soon(row: Row, votes: list[Vote], facts: LedgerFacts, run: RunFacts) -> Finding:
+def _too_soon(row: Row, acks: list[Ack], facts: LedgerFacts, run: RunFacts) -> Finding:
     client, due_ns, seq = AckedEarly(*row.proof)
     who, number = run.client_name(client), quorum(facts, row.ledger)
     return run.finding(
@@ -328,14 +332,14 @@ def _too_soon(row: Row, votes: list[Vote], facts: LedgerFacts, run: RunFacts) ->
         f"had acknowledged {'it' if row.first == row.last else 'them'}",
         f"metadata: the ack quorum is {number}",
         f"{who} got ok for entry {row.first} at {run.time_text(due_ns)} ({operation_text(seq)})",
-        *_answers([vote for vote in votes if vote.client == client], due_ns, run),
+        *_answers([ack for ack in acks if ack.client == client], due_ns, run),
     )
 
 
-def _replaced(row: Row, votes: list[Vote], facts: LedgerFacts, run: RunFacts) -> Finding:
+def _replaced(row: Row, acks: list[Ack], facts: LedgerFacts, run: RunFacts) -> Finding:
     client, due_ns, seq = AckedEarly(*row.proof)
     who, number = run.client_name(client), quorum(facts, row.ledger)
-    chain = facts.once(histories).of[row.ledger]
+    chain = facts.memo(histories).versions[row.ledger]
     return run.finding(
         f"lac/{REPLACED}",
         row,
@@ -347,17 +351,17 @@ def _replaced(row: Row, votes: list[Vote], facts: LedgerFacts, run: RunFacts) ->
             for version in in_force(chain, due_ns, due_ns)
         ),
         f"{who} got ok for entry {row.first} at {run.time_text(due_ns)} ({operation_text(seq)})",
-        *_answers([vote for vote in votes if vote.client == client], due_ns, run),
+        *_answers([ack for ack in acks if ack.client == client], due_ns, run),
     )
 
 
-def _answers(votes: list[Vote], due_ns: int, run: RunFacts) -> Iterator[str]:
+def _answers(acks: list[Ack], due_ns: int, run: RunFacts) -> Iterator[str]:
     """When bookies' acknowledgements were passed on to the writer, by time."""
-    if not votes:
+    if not acks:
         yield "no bookie's acknowledgement was ever passed on to it"
-    elif min(votes).at_ns > due_ns:
+    elif min(acks).at_ns > due_ns:
         yield "until then no acknowledgement had been passed on to it"
-    for at_ns, bookie, _ in sorted(votes):
+    for at_ns, bookie, _ in sorted(acks):
         when, late = ("not before", ", too late") if at_ns > due_ns else ("at", "")
         yield (
             f"{run.bookie_name(bookie)}'s acknowledgement was passed on to it {when} "
@@ -365,7 +369,7 @@ def _answers(votes: list[Vote], due_ns: int, run: RunFacts) -> Iterator[str]:
         )
 
 
-def _not_acked(row: Row, votes: list[Vote], facts: LedgerFacts, run: RunFacts) -> Finding:
+def _not_acked(row: Row, acks: list[Ack], facts: LedgerFacts, run: RunFacts) -> Finding:
     lac, due_ns, client, seq = Covering(*row.proof)
     what, number = f"{run.client_name(client)} received LAC {lac}", quorum(facts, row.ledger)
     return run.finding(
@@ -374,13 +378,13 @@ def _not_acked(row: Row, votes: list[Vote], facts: LedgerFacts, run: RunFacts) -
         f"{what} before {counted(number, 'bookie')} had acknowledged {entries_text(row.first, row.last)}",
         f"metadata: the ack quorum is {number}",
         f"{what} by {run.time_text(due_ns)} ({operation_text(seq)})",
-        *_acknowledged(row.first, votes, due_ns, run),
+        *_acknowledged(row.first, acks, due_ns, run),
     )
 
 
-def _acknowledged(entry: int, votes: list[Vote], due_ns: int, run: RunFacts) -> Iterator[str]:
+def _acknowledged(entry: int, acks: list[Ack], due_ns: int, run: RunFacts) -> Iterator[str]:
     """When bookies' acknowledgements of an entry were first passed on to a client, by time."""
-    first = {bookie: at_ns for at_ns, bookie, _ in sorted(votes, reverse=True)}
+    first = {bookie: at_ns for at_ns, bookie, _ in sorted(acks, reverse=True)}
     for at_ns, bookie in sorted((at_ns, bookie) for bookie, at_ns in first.items()):
         late = ", too late" if at_ns > due_ns else ""
         yield (
@@ -393,4 +397,4 @@ def _acknowledged(entry: int, votes: list[Vote], due_ns: int, run: RunFacts) -> 
 
 def quorum(facts: LedgerFacts, ledger: int) -> int:
     """The ack quorum of a ledger, 0 where it is not known."""
-    return int(value_at(*facts.once(_quorums), ints(ledger), missing=0)[0])
+    return int(value_at(*facts.memo(_quorums), ints(ledger), missing=0)[0])

@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from checkers.facts.alterations import lives_hidden
+from checkers.facts.alterations import put_back_hidden
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import HIGHEST_LAC, histories, operations_fact
 from checkers.facts.parts import TELLING, acked, entries_of, identified, received_lac
@@ -39,10 +39,19 @@ from checkers.facts.versions import Version, duties
 from checkers.facts.wire import UNPROVEN, proven_answers_about_entries, requests
 from checkers.facts.wording import entries_text, operation_text
 from checkers.judging.contract import Batch, Checker, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
-from checkers.judging.found import Found, Row, capped, first_rows, kept, ledger_rows, proof_columns, set_rows
+from checkers.judging.found import (
+    Found,
+    Row,
+    capped,
+    capped_rows,
+    first_rows,
+    ledger_rows,
+    proof_columns,
+    set_rows,
+)
 from checkers.lac.acks import (
     FACTS,
-    FIRST_TOLD,
+    FIRST_RECEIVED,
     REPLACED,
     TABLES,
     TOO_SOON,
@@ -62,11 +71,11 @@ from evidence.findings import Finding, Judgement, Verdict
 from protocol.addresses import name_of_id
 from protocol.wording import counted
 
-_TOLD = ("operations", "ledgers")
+_RECEIVED = ("operations", "ledgers")
 """Tables on which all but two kinds rest: gaps in the wire log do not weaken these kinds."""
 
 
-ADDED = operations_fact("added", lambda rows: rows.of(kind=Kind.ADD).once(identified))
+ADDED = operations_fact("added", lambda rows: rows.where(kind=Kind.ADD).memo(identified))
 """The ledgers with an add in a history, sent or not."""
 _OUTSIDE = "acked_outside"
 _UNSURE = int(UNPROVEN | FrameFlag.GARBLED)
@@ -74,7 +83,7 @@ _UNSURE = int(UNPROVEN | FrameFlag.GARBLED)
 
 def _sent(batch: Batch) -> list[Rows]:
     return [
-        rows.where((rows["ledger"] >= 0) & ((rows["flags"] & _UNSURE) == 0))
+        rows.filter((rows["ledger"] >= 0) & ((rows["flags"] & _UNSURE) == 0))
         for rows in (requests(batch.frames, kind) for kind in (Message.ADD, Message.WRITE_LAC))
     ]
 
@@ -121,17 +130,17 @@ class Lac(Checker):
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """Lower LACs than before, LACs beyond a close, and the adds that were sent up to the highest LAC."""
-        received = batch.operations.once(received_lac)
-        answers = batch.operations.of(kind=Kind.LAC, outcome=Outcome.OK)
+        received = batch.operations.memo(received_lac)
+        answers = batch.operations.where(kind=Kind.LAC, outcome=Outcome.OK)
         low = answers["result"] < answers["lac_before"]
-        sent, ok = (batch.operations.once(part).once(entries_of) for part in (tried, acked))
-        mine = Found.of(
+        sent, ok = (batch.operations.memo(part).memo(entries_of) for part in (tried, acked))
+        mine = Found.from_tables(
             *map(_went_back, _lower(batch.operations)),
             *(_beyond_close(part, facts) for part in received),
             set_rows("sent", sent.up_to_each(facts.at(HIGHEST_LAC, "lac", sent.ledger, missing=-1))),
             set_rows("acked", ok.up_to_each(facts.at(SENT_LAC, "lac", ok.ledger, missing=-1))),
             _outside(batch, facts, run),
-            told=sum(part.number for part in received),
+            told=sum(part.num_rows for part in received),
             low_answers=int(low.sum()),
         )
         return Found.joined([mine, check_acks(batch, facts, run)])
@@ -142,9 +151,9 @@ class Lac(Checker):
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs at least one LAC that a client received."""
-        lacking = run.shortcomings(_TOLD)
+        lacking = run.shortcomings(_RECEIVED)
         back = list(_back_findings(found, run))
-        beyond = [] if lives_hidden(run) else list(_beyond_findings(found, facts, run))
+        beyond = [] if put_back_hidden(run) else list(_beyond_findings(found, facts, run))
         unsent = [] if lacking else list(_covers_unsent(found, facts, run))
         acks = ack_rows(found, facts, run)
         strays = [] if unjudged(run) else found.firsts(_OUTSIDE, 1)
@@ -183,7 +192,7 @@ class Lac(Checker):
 
 def _notes(received: int, low_answers: int, unlogged: list[int], run: RunFacts) -> Iterator[str]:
     """What was not judged, and LAC reads that fell behind."""
-    lacking = run.shortcomings(_TOLD)
+    lacking = run.shortcomings(_RECEIVED)
     yield from lacking
     missing = [why for why in unjudged(run) if why not in lacking]
     if missing and received:
@@ -203,9 +212,9 @@ def _notes(received: int, low_answers: int, unlogged: list[int], run: RunFacts) 
 def _lower(rows: Rows) -> Iterator[Rows]:
     """The operations after which a handle had a lower LAC. -1 is a LAC too, except in a read's row."""
     for kind in TELLING:
-        part = rows.of(kind=kind, outcome=Outcome.OK)
+        part = rows.where(kind=kind, outcome=Outcome.OK)
         least = 0 if kind == Kind.READ else -1
-        yield part.where((least <= part["lac"]) & (part["lac"] < part["lac_before"]))
+        yield part.filter((least <= part["lac"]) & (part["lac"] < part["lac_before"]))
 
 
 def _went_back(rows: Rows) -> pa.Table:
@@ -226,7 +235,7 @@ def _back_findings(found: Found, run: RunFacts) -> Iterator[Finding]:
 
 def _first_closes(facts: LedgerFacts) -> Mapping[int, Version]:
     """Each ledger's first CLOSED version, by when it was in force; put back ones may have been open again."""
-    metadata = facts.once(histories)
+    metadata = facts.memo(histories)
     ordered = sorted(metadata.all_closes, key=attrgetter("ledger", "latest_ns"))
     own = groupby(ordered, key=attrgetter("ledger"))
     return {ledger: next(closes) for ledger, closes in own if ledger not in metadata.put_back}
@@ -234,7 +243,7 @@ def _first_closes(facts: LedgerFacts) -> Mapping[int, Version]:
 
 def _first_ends(facts: LedgerFacts) -> tuple[Ints, Ints, Ints]:
     """Of those closes, ascending, the ledgers, the last entries, and by when they were in force."""
-    closes = facts.once(_first_closes).values()
+    closes = facts.memo(_first_closes).values()
     names = ("ledger", "last_entry", "latest_ns")
     ledger, end, at_ns = (ints([getattr(one, name) for one in closes]) for name in names)
     return ledger, end, at_ns
@@ -242,17 +251,17 @@ def _first_ends(facts: LedgerFacts) -> tuple[Ints, Ints, Ints]:
 
 def _beyond_close(received: Rows, facts: LedgerFacts) -> pa.Table:
     """By ledger LACs beyond a close before them; the proof is the highest, of equal ones the last asked."""
-    closed, ends, times_ns = facts.once(_first_ends)
+    closed, ends, times_ns = facts.memo(_first_ends)
     end = value_at(closed, ends, received["ledger"], missing=LAST_ENTRY)
     at_ns = value_at(closed, times_ns, received["ledger"], missing=NEVER)
-    late = received.where((received["invoked_ns"] > at_ns) & (received["lac"] > end))
+    late = received.filter((received["invoked_ns"] > at_ns) & (received["lac"] > end))
     proof = [-late["lac"], -late["invoked_ns"], late["client"], late["seq"]]
     return ledger_rows("beyond_close", late["ledger"], late["lac"], proof=proof)
 
 
 def _beyond_findings(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
     for ledger, _, lac, _, (*_, client, seq) in found.by_ledger("beyond_close"):
-        close = facts.once(_first_closes)[ledger]
+        close = facts.memo(_first_closes)[ledger]
         end = close.last_entry
         yield run.finding(
             "lac/beyond_close",
@@ -284,8 +293,8 @@ def _received_first(facts: LedgerFacts) -> Mapping[int, tuple[int, ...]]:
 
     Of ledgers whose metadata was seen whole. What is received later, a recovery may have found.
     """
-    ever, early = facts.columns(HIGHEST_LAC), facts.columns(FIRST_TOLD)
-    began_ns = [value_at(*facts.once(recovery_began), some["ledger"], missing=-1) for some in (ever, early)]
+    ever, early = facts.columns(HIGHEST_LAC), facts.columns(FIRST_RECEIVED)
+    began_ns = [value_at(*facts.memo(recovery_began), some["ledger"], missing=-1) for some in (ever, early)]
     held = began_ns[0] == NEVER, early["completed_ns"] < began_ns[1]
     ledger, *columns = (
         np.concatenate([some[name][those] for some, those in zip((ever, early), held, strict=True)])
@@ -303,7 +312,7 @@ def _unrecorded(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[str
     clients = set(run.clients.values())
     exits = (event for event in run.events("exit") if event.server in run.clients)
     ended = {run.clients[event.server] for event in exits if event.detail.get("code") != 0}
-    sent = {ledger: row for ledger, *row in facts.of(SENT_LAC) if row[1] in clients}
+    sent = {ledger: row for ledger, *row in facts.rows(SENT_LAC) if row[1] in clients}
     due = {ledger: lac - (source in ended) for ledger, (lac, source, _) in sent.items()}
     missing = Spans.up_to(due) - found.spans("acked")
     for ledger, first, last in list(missing)[:1]:
@@ -317,16 +326,16 @@ def _unrecorded(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[str
 
 def _outside(batch: Batch, facts: LedgerFacts, run: RunFacts) -> pa.Table:
     """Normal adds that bookies outside the write set acknowledged."""
-    took = proven_answers_about_entries(batch.frames, Message.ADD).of(status=Status.EOK)
-    took = took.where(np.isin(took["source"], sorted(run.clients.values())))
-    stray = took.where(~_given(took, facts.once(histories), run))
+    took = proven_answers_about_entries(batch.frames, Message.ADD).where(status=Status.EOK)
+    took = took.filter(np.isin(took["source"], sorted(run.clients.values())))
+    stray = took.filter(~_given(took, facts.memo(histories), run))
     bookie, *proof = proof_columns(Stray._fields, stray)
     return first_rows(_OUTSIDE, stray["ledger"], stray["entry"], like=[bookie], proof=proof)
 
 
 def _given(took: Rows, metadata: Histories, run: RunFacts) -> Bools:
     """Which rows are of a bookie to which some version gives the entry; all where versions are missing."""
-    given = np.ones(took.number, dtype=np.bool_)
+    given = np.ones(took.num_rows, dtype=np.bool_)
     for ledgers, chain in _alike(metadata, np.unique(took["ledger"])):
         mine = np.flatnonzero(np.isin(took["ledger"], ledgers))
         entry, bookie = took["entry"][mine], took["bookie"][mine]
@@ -341,17 +350,17 @@ def _alike(metadata: Histories, ledgers: Ints) -> Iterator[tuple[list[int], tupl
     groups: dict[tuple[object, ...], list[int]] = {}
     for ledger in ledgers.tolist():
         if metadata.seen_whole(ledger) and ledger not in metadata.deleted:
-            places = {(version.shape, version.fragments) for version in metadata.of[ledger]}
+            places = {(version.shape, version.fragments) for version in metadata.versions[ledger]}
             groups.setdefault(tuple(sorted(places)), []).append(ledger)
     for alike in groups.values():
-        yield alike, metadata.of[alike[0]]
+        yield alike, metadata.versions[alike[0]]
 
 
 def _outside_findings(rows: list[Row], facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
     """The anomalies that are shown, with the fragments of the last version."""
-    for row in kept(rows):
+    for row in capped_rows(rows):
         bookie, received_ns, seq, source = Stray(*row.proof)
-        name, version = run.bookie_name(bookie), facts.once(histories).of[row.ledger][-1]
+        name, version = run.bookie_name(bookie), facts.memo(histories).versions[row.ledger][-1]
         yield run.finding(
             f"lac/{_OUTSIDE}",
             row,

@@ -23,7 +23,7 @@ FORCED_TOO_SOON = "forced_too_soon"
 
 
 def _forces(batch: Batch) -> Rows:
-    return batch.operations.of(kind=Kind.FORCE, outcome=Outcome.OK).once(identified)
+    return batch.operations.where(kind=Kind.FORCE, outcome=Outcome.OK).memo(identified)
 
 
 FORCES = LedgerFact(
@@ -37,7 +37,7 @@ FORCES = LedgerFact(
 CONFIRMED = LedgerFact(
     "force_confirmed",
     "frames",
-    lambda batch: answers(batch.frames, Message.FORCE).once(reached),
+    lambda batch: answers(batch.frames, Message.FORCE).memo(reached),
     key=("ledger", "source", "bookie", "forwarded_ns"),
 )
 """When a bookie's confirmation of a force was passed on to each client."""
@@ -46,9 +46,9 @@ CONFIRMED = LedgerFact(
 def forced_too_soon(facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
     """Forces that ended ok when fewer than AQ bookies can have confirmed them; of clients in the wire log."""
     logged = set(facts.columns(LOGGED)["source"].tolist())
-    for ledger, client, seq, entry, invoked_ns, completed_ns in facts.of(FORCES):
+    for ledger, client, seq, entry, invoked_ns, completed_ns in facts.rows(FORCES):
         passed = [
-            (at, bookie) for _, _, bookie, at in facts.of(CONFIRMED, ledger, client) if at >= invoked_ns
+            (at, bookie) for _, _, bookie, at in facts.rows(CONFIRMED, ledger, client) if at >= invoked_ns
         ]
         bookies = {bookie for at, bookie in passed if at <= completed_ns}
         needed, who = quorum(facts, ledger), run.client_name(client)

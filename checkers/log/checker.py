@@ -19,7 +19,7 @@ import numpy as np
 
 from checkers.judging.contract import Batch, Checker, LedgerFacts, RunFacts
 from checkers.judging.found import Found, capped, whole_rows
-from checkers.log.cycles import Limits, Result, find_cycles
+from checkers.log.cycles import CycleResult, SearchLimits, find_cycles
 from checkers.log.direct import read_findings, within_findings
 from checkers.log.edges import Edge, Edges, all_edges
 from checkers.log.findings import PROPERTY, cycle_findings
@@ -32,13 +32,15 @@ from evidence.findings import Finding, Judgement, Verdict
 from protocol.errors import UsageError
 from protocol.wording import counted
 
-__all__ = ("Limits", "Log", "judge_log")
+__all__ = ("Log", "SearchLimits", "judge_log")
 
 _RESTS_ON = ("operations", "ledgers", "chains")
 _NEEDS = "whole evidence, a log of ledgers, a pass that showed an entry, and final reads of the whole log"
 
 
-def judge_log(given: Transactions, *, model: str = STRONGEST, limits: Limits | None = None) -> Judgement:
+def judge_log(
+    given: Transactions, *, model: str = STRONGEST, limits: SearchLimits | None = None
+) -> Judgement:
     """Judge transactions over logs against a consistency model (a name of ``models.MODELS``).
 
     The findings are what the model forbids, ``anomaly`` if there is one; others are notes. ``counts``
@@ -53,7 +55,7 @@ def judge_log(given: Transactions, *, model: str = STRONGEST, limits: Limits | N
     direct, counts = _direct(given, versions)
     edges = all_edges(given, versions)
     seen = _seen(given, versions, edges)
-    result = find_cycles(given, edges, limits or Limits())
+    result = find_cycles(given, edges, limits or SearchLimits())
     del edges
     counts.update(result.counts)
     findings = [*direct, *cycle_findings(given, versions, result)]
@@ -71,7 +73,7 @@ def judge_log(given: Transactions, *, model: str = STRONGEST, limits: Limits | N
         seen=seen,
         findings=capped(wrong),
         counts=dict(counts),
-        notes=tuple(_notes(counts, model, versions.several, result, limits or Limits())),
+        notes=tuple(_notes(counts, model, versions.several, result, limits or SearchLimits())),
     )
 
 
@@ -105,7 +107,7 @@ def _seen(given: Transactions, versions: Versions, edges: Edges) -> Mapping[str,
 
 
 def _notes(
-    counts: Mapping[str, int], model: str, several: int, result: Result, limits: Limits
+    counts: Mapping[str, int], model: str, several: int, result: CycleResult, limits: SearchLimits
 ) -> Iterator[str]:
     out = ruled_out(counts)
     if out:
@@ -149,8 +151,8 @@ class Log(Checker):
         """The rows of a run's logs; nothing of a run without one."""
         if not run.chains:
             return Found()
-        rows = batch.operations.where(of_chains(batch.operations, run.chains))
-        return Found.of(whole_rows("operation", rows["ledger"], [rows[name] for name in NEEDED]))
+        rows = batch.operations.filter(of_chains(batch.operations, run.chains))
+        return Found.from_tables(whole_rows("operation", rows["ledger"], [rows[name] for name in NEEDED]))
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:  # noqa: ARG002
         """Needs, beside what the log checker needs, a read of each log as a whole at the end."""

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.judging.found import KEPT
+from checkers.judging.found import CAP
 from checkers.log.edges import Edge, Edges, with_process
 from checkers.log.models import CLASSES, CycleClass, Shape, classify, hides, implies
 from checkers.log.witness import Cycle, Part, Search, apart, pairs
@@ -26,13 +26,13 @@ from evidence.exchange.transactions import Ints, Transactions
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SearchLimits:
     """How much work a search may take: ``edges`` looked at for each class."""
 
     edges: int = 50_000_000
 
 
-class Found(NamedTuple):
+class FoundCycle(NamedTuple):
     """A class in a component of ``size`` transactions; ``cycle`` is None for one proven without a search."""
 
     kind: str
@@ -41,22 +41,22 @@ class Found(NamedTuple):
 
 
 @dataclass
-class Result:
+class CycleResult:
     """What was found; exact ``counts`` of components by class; classes whose search reached its limit.
 
     ``rows`` are the transactions behind the nodes of witnesses.
     """
 
     rows: Ints
-    found: list[Found] = field(default_factory=list)
+    found: list[FoundCycle] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     undecided: list[str] = field(default_factory=list)
 
 
-def find_cycles(given: Transactions, edges: Edges, limits: Limits) -> Result:
+def find_cycles(given: Transactions, edges: Edges, limits: SearchLimits) -> CycleResult:
     """Every class of cycles in the graph."""
     edges, rows = _knots(edges)
-    result = Result(rows)
+    result = CycleResult(rows)
     if len(rows):
         hunt = _Hunt(given, edges, result)
         for sought in CLASSES:
@@ -67,7 +67,7 @@ def find_cycles(given: Transactions, edges: Edges, limits: Limits) -> Result:
 class _Hunt:
     """The classes one after the other, with what each found: a node of each of its components."""
 
-    def __init__(self, given: Transactions, edges: Edges, result: Result) -> None:
+    def __init__(self, given: Transactions, edges: Edges, result: CycleResult) -> None:
         rows = result.rows
         self._edges, self._result = with_process(edges, given, rows), result
         self._shown: list[tuple[CycleClass, int]] = []
@@ -103,7 +103,7 @@ class _Hunt:
             implies(one, sought) and bool(np.isin(node, part.nodes)) for one, node in self._doubted
         )
         certain = sought.shape in (Shape.NONE, Shape.ANY) and not in_doubt
-        if certain and self._result.counts.get(sought.name, 0) >= KEPT:
+        if certain and self._result.counts.get(sought.name, 0) >= CAP:
             self._show(sought, part, None)
             return 0
         search = Search(self._edges, part, sought)
@@ -120,9 +120,9 @@ class _Hunt:
         kind = sought.name if cycle is None else classify([step.label for step in cycle.steps])
         counts = self._result.counts
         counts[kind] = counts.get(kind, 0) + 1
-        if counts[kind] <= KEPT:
+        if counts[kind] <= CAP:
             size = int(np.searchsorted(part.nodes, self._edges.transactions))
-            self._result.found.append(Found(kind, size, cycle))
+            self._result.found.append(FoundCycle(kind, size, cycle))
         self._shown.append((sought, int(part.nodes[0])))
 
     def _twos(self, sought: CycleClass, label: Ints, todo: dict[int, Part]) -> dict[int, Cycle]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from checkers.facts.wording import operation_text
-from checkers.log.cycles import Found, Result
+from checkers.log.cycles import CycleResult, FoundCycle
 from checkers.log.edges import Edge
 from checkers.log.versions import Versions
 from checkers.log.witness import Cycle, Step
@@ -85,14 +85,14 @@ def list_text(given: Transactions, elements: Ints) -> str:
     return f"[{' '.join(shown)}]"
 
 
-def cycle_findings(given: Transactions, versions: Versions, result: Result) -> Iterator[Finding]:
+def cycle_findings(given: Transactions, versions: Versions, result: CycleResult) -> Iterator[Finding]:
     """One finding for each component that was found."""
     for found in result.found:
         proof = () if found.cycle is None else tuple(_proof(given, versions, result.rows, found.cycle))
         yield Finding(property=PROPERTY, kind=found.kind, count=1, text=_summary(found), proof=proof)
 
 
-def _summary(found: Found) -> str:
+def _summary(found: FoundCycle) -> str:
     among = f"among {counted(found.size, 'transaction')}"
     if found.cycle is None:
         return f"{found.kind}: a cycle {among}, proven by their edges; its search reached its limit"

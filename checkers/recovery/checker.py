@@ -64,8 +64,8 @@ class Recovery(Checker):
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """What decides closes by recovery, and entries that were written back otherwise than they may be."""
-        deciding = Found.of(*_deciding(batch, facts.once(_closes)), forged=forged(batch.frames))
-        written = written_rows(batch.frames, facts.once(histories), run.bookies)
+        deciding = Found.from_tables(*_deciding(batch, facts.memo(_closes)), forged=forged(batch.frames))
+        written = written_rows(batch.frames, facts.memo(histories), run.bookies)
         return Found.joined([deciding, written])
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
@@ -75,7 +75,7 @@ class Recovery(Checker):
         unfit = run.shortcomings(self.tables) or not run.wire
         findings = [] if unfit else list(recoveries.findings())
         lacking = run.shortcomings((*self.tables, "servers"))  # a writer's end, without which it is excused
-        beside = differences(recoveries.cases, found, facts.once(histories), run) if run.wire else []
+        beside = differences(recoveries.cases, found, facts.memo(histories), run) if run.wire else []
         return Judgement(
             property=self.name,
             verdict=_verdict(findings, assessments, lacking, run),
@@ -123,7 +123,7 @@ def _deciding(batch: Batch, closes: Sequence[Close]) -> Iterator[pa.Table]:
 
 def _closes(facts: LedgerFacts) -> tuple[Close, ...]:
     """The closes by recovery, by ledger; with no bookie known by its number."""
-    return tuple(closes_by_recovery(facts.once(histories), {}))
+    return tuple(closes_by_recovery(facts.memo(histories), {}))
 
 
 class _Recoveries:
@@ -135,7 +135,7 @@ class _Recoveries:
         guarded = {number for name, number in run.bookies.items() if name in run.guarded}
         asking = {one for one in facts.columns(LOGGED)["source"].tolist() if one <= MAX_BOOKIES}
         clients = sorted(guarded | asking)
-        closes = enumerate(closes_by_recovery(facts.once(histories), run.bookies))
+        closes = enumerate(closes_by_recovery(facts.memo(histories), run.bookies))
         self.cases = [decided(number, close, links, self.writers, clients) for number, close in closes]
 
     def unseen(self) -> list[int]:

@@ -62,7 +62,7 @@ class Links:
 
     def recoverers(self, ledger: int) -> list[int]:
         """Who sent a request of recovery for the ledger, ascending."""
-        return [int(source) for source in self._recoverers.of(ledger).entries()]
+        return [int(source) for source in self._recoverers.of_ledger(ledger).entries()]
 
 
 def _by_close(rows: Sequence[Row]) -> Mapping[tuple[int, int], list[Row]]:
@@ -75,10 +75,10 @@ def _by_close(rows: Sequence[Row]) -> Mapping[tuple[int, int], list[Row]]:
 
 def moment_rows(frames: Rows, closes: Sequence[Close]) -> Iterator[pa.Table]:
     """What decides closes: all about fencing and about the entry after each end, and who asked at all."""
-    beyond = Spans.of_entries([one.ledger for one in closes], [one.beyond for one in closes])
+    beyond = Spans.from_entries([one.ledger for one in closes], [one.beyond for one in closes])
     for kind in (FENCING, READ):
         asked = requests(frames, kind)
-        yield set_rows("recoverer", Spans.of_entries(asked["ledger"], asked["source"]))
+        yield set_rows("recoverer", Spans.from_entries(asked["ledger"], asked["source"]))
         yield _moments(kind, asked, beyond, "received_ns")
         for part in delivered_answers(frames, kind):
             yield _moments(kind, part, beyond, "forwarded_ns")
@@ -86,10 +86,10 @@ def moment_rows(frames: Rows, closes: Sequence[Close]) -> Iterator[pa.Table]:
 
 def _moments(kind: Message, rows: Rows, beyond: Spans, at_ns: str) -> pa.Table:
     """Ledger, source, and the columns of ``Moment``."""
-    rows = rows.where(np.isin(rows["ledger"], beyond.ledger))
-    rows = rows if kind is FENCING else rows.where(beyond.has(rows["ledger"], rows["entry"]))
-    status = np.full(rows.number, Status.NONE) if at_ns == "received_ns" else rows["delivered"]
-    moment = [np.full(rows.number, kind), *(rows[name] for name in ("bookie", "entry", at_ns)), status]
+    rows = rows.filter(np.isin(rows["ledger"], beyond.ledger))
+    rows = rows if kind is FENCING else rows.filter(beyond.has(rows["ledger"], rows["entry"]))
+    status = np.full(rows.num_rows, Status.NONE) if at_ns == "received_ns" else rows["delivered"]
+    moment = [np.full(rows.num_rows, kind), *(rows[name] for name in ("bookie", "entry", at_ns)), status]
     return whole_rows("moment", rows["ledger"], [rows["ledger"], rows["source"], *moment, rows["lac"]])
 
 
@@ -163,7 +163,7 @@ def written_rows(frames: Rows, metadata: Histories, bookies: Mapping[str, int]) 
         columns = [column[mask] for column in proof]
         return first_rows(kind, ledger[mask], entry[mask], like=[source[mask]], proof=columns)
 
-    return Found.of(
+    return Found.from_tables(
         rows("unread", unread, sent_ns),
         rows("few", client & (number < ack), number),
         rows("many", client & (others >= coverage)),
@@ -177,7 +177,7 @@ def _own(ledger: Ints, source: Ints, metadata: Histories, bookies: Mapping[str, 
     for one in np.unique(ledger[source <= MAX_BOOKIES]).tolist():
         mine = (ledger == one) & (source <= MAX_BOOKIES)
         if metadata.seen_whole(one):
-            named = frozenset[str]().union(*(version.bookies for version in metadata.of[one]))
+            named = frozenset[str]().union(*(version.bookies for version in metadata.versions[one]))
             mine &= np.isin(source, [bookies.get(name, -1) for name in named])
         own |= mine
     return own
@@ -188,7 +188,7 @@ def _quorums(ledger: Ints, metadata: Histories) -> tuple[Ints, Ints]:
     ledgers, place = np.unique(ledger, return_inverse=True)
     found = np.zeros((2, len(ledgers)), dtype=np.int64)
     for at, one in enumerate(ledgers.tolist()):
-        ensemble, write, ack = metadata.of[one][-1].shape if one in metadata.of else (0, 0, 0)
+        ensemble, write, ack = metadata.versions[one][-1].shape if one in metadata.versions else (0, 0, 0)
         if ensemble >= write >= ack >= 1:
             found[:, at] = ack, Quorums(ensemble, write, ack).coverage
     return found[0][place], found[1][place]
@@ -209,14 +209,14 @@ def _received(
     """Answers to requests of one kind, or perhaps to such ones; ``at_ns``: they were not there before."""
     parts = delivered_answers(frames, kind)
     if sure:
-        parts = (part.where((part["flags"] & int(UNSURE_KIND)) == 0) for part in parts)
-    return _table([part.where(which(part["delivered"])) for part in parts], "forwarded_ns")
+        parts = (part.filter((part["flags"] & int(UNSURE_KIND)) == 0) for part in parts)
+    return _table([part.filter(which(part["delivered"])) for part in parts], "forwarded_ns")
 
 
 def _table(parts: Sequence[Rows], at_ns: str) -> pa.Table:
     """The frames that name a ledger: ledger, source, entry, bookie, ``at_ns``."""
     names = {**{name: name for name in (*_ENTRY, "bookie")}, "at_ns": at_ns}
-    parts = [part.where(part["ledger"] >= 0) for part in parts]
+    parts = [part.filter(part["ledger"] >= 0) for part in parts]
     columns = {name: ints(np.concatenate([part[own] for part in parts])) for name, own in names.items()}
     return pa.table(columns)
 

@@ -199,7 +199,7 @@ def differences(
     """
 
     def quorums(row: Row) -> Quorums:
-        return Quorums(*metadata.of[row.ledger][-1].shape)
+        return Quorums(*metadata.versions[row.ledger][-1].shape)
 
     def entry(row: Row) -> str:
         return f"entry {row.first} of {run.ledger_text(row.ledger)}"

@@ -35,7 +35,7 @@ class WriterHandle:
     """One handle that created or added: ``top`` is the highest id acknowledged on it (-1: none).
 
     ``ending_ns`` is when its first close was invoked, or the first add that was sent and is not ok;
-    ``boot`` the life of its client (0: the first).
+    ``boot`` the boot of its client (0: the first).
     """
 
     client: int
@@ -48,17 +48,17 @@ class WriterHandle:
 def writer_rows(batch: Batch, ledgers: Ints) -> list[pa.Table]:
     """The handles and the adds of the writers of some ledgers, as rows for :class:`Writers`."""
     operations, frames = (
-        rows.where(np.isin(rows["ledger"], ledgers)) for rows in (batch.operations, batch.frames)
+        rows.filter(np.isin(rows["ledger"], ledgers)) for rows in (batch.operations, batch.frames)
     )
-    adds, closes = operations.of(kind=Kind.ADD), operations.of(kind=Kind.CLOSE)
+    adds, closes = operations.where(kind=Kind.ADD), operations.where(kind=Kind.CLOSE)
     parts = {
-        Kind.CREATE: operations.of(kind=Kind.CREATE, outcome=Outcome.OK),
-        Kind.ADD: adds.where(adds["outcome"] != Outcome.FAIL),
-        Kind.CLOSE: closes.where(closes["outcome"] != Outcome.FAIL),
+        Kind.CREATE: operations.where(kind=Kind.CREATE, outcome=Outcome.OK),
+        Kind.ADD: adds.filter(adds["outcome"] != Outcome.FAIL),
+        Kind.CLOSE: closes.filter(closes["outcome"] != Outcome.FAIL),
     }
     hands = [_hands(kind, part) for kind, part in parts.items()]
     sent = requests(frames, Message.ADD)
-    good = [part.where(_good(part)) for part in delivered_answers(frames, Message.ADD)]
+    good = [part.filter(_good(part)) for part in delivered_answers(frames, Message.ADD)]
     answers = [_adds(sent, 1, 0), *(_adds(part, 0, 1) for part in good)]
     return [_rows("hand", hands, _HANDLE), _rows("adds", answers, _ADDS)]
 
@@ -68,7 +68,7 @@ def _hands(kind: Kind, rows: Rows) -> list[Ints]:
     ok = (rows["outcome"] == Outcome.OK) & (kind is Kind.ADD)
     ending_ns = np.where(ok | (kind is Kind.CREATE), NEVER, rows["invoked_ns"])
     deferred = flagged(rows, Flag.DEFERRED_SYNC) & (kind is Kind.ADD)
-    writes, top = np.full(rows.number, kind is not Kind.CLOSE), np.where(ok, rows["entry"], -1)
+    writes, top = np.full(rows.num_rows, kind is not Kind.CLOSE), np.where(ok, rows["entry"], -1)
     hand = (rows[name] for name in ("ledger", "client", "handle"))
     return [ints(column) for column in (*hand, writes, top, ending_ns, deferred, rows["seq"] >> 40)]
 
@@ -84,7 +84,7 @@ def _good(answers: Rows) -> Bools:
 
 
 def _adds(rows: Rows, sent: int, answered: int) -> list[Ints]:
-    numbers = (np.full(rows.number, number) for number in (sent, answered))
+    numbers = (np.full(rows.num_rows, number) for number in (sent, answered))
     return [ints(column) for column in (rows["ledger"], rows["source"], *numbers)]
 
 

@@ -45,10 +45,12 @@ _KINDS = (
 
 def _received_earlier(batch: Batch) -> list[Rows]:
     """The highest LAC of each ledger that clients received outside the final reads."""
-    return [tops(part.once(of_plan), "lac") for part in batch.operations.once(received_lac)]
+    return [tops(part.memo(of_plan), "lac") for part in batch.operations.memo(received_lac)]
 
 
-TOLD_EARLIER = LedgerFact("told_before_final_reads", "operations", _received_earlier, values={"lac": "max"})
+RECEIVED_EARLIER = LedgerFact(
+    "received_before_final_reads", "operations", _received_earlier, values={"lac": "max"}
+)
 """The highest LAC that any client received otherwise than by the final reads."""
 
 
@@ -59,24 +61,24 @@ class Replicas(Checker):
     tables = ("operations", "census", "ledgers")
     kinds = _KINDS
     figures = ("ledgers", "entries", "copies", "marked_ledgers", "full_replication_ms")
-    facts = (PASS_TIMES, RELEASED, TOLD_EARLIER)
+    facts = (PASS_TIMES, RELEASED, RECEIVED_EARLIER)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """The copies that bookies showed, and the entries that fall short, of the ledgers to be judged."""
         judged = _JudgedPass(facts, run)
-        rows = batch.census.of(pass_number=judged.number)
+        rows = batch.census.where(pass_number=judged.number)
         due = judged.due(np.unique(rows["ledger"]).tolist())
-        shown = Shown.of(rows.where(np.isin(rows["ledger"], [*due])))
-        found = [Found.of(set_rows("asked", shown.asked))]
+        shown = Shown.from_rows(rows.filter(np.isin(rows["ledger"], [*due])))
+        found = [Found.from_tables(set_rows("asked", shown.asked))]
         for ledger, (versions, last) in due.items():
-            entries = shown.asked.of(ledger).entries()
+            entries = shown.asked.of_ledger(ledger).entries()
             found.append(copies(ledger, versions, entries[entries <= last], shown, run.bookies))
         return Found.joined(found)
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs an auditor that was quiet before the last but one pass, and an answer of each bookie."""
         judged, lacking = _JudgedPass(facts, run), run.shortcomings(_RESTS_ON)
-        if len(facts.once(passes)) < 2 and not lacking:
+        if len(facts.memo(passes)) < 2 and not lacking:
             lacking.append("there were no two passes of the census at the end")
         every = [] if lacking else list(judged.cases(found))
         unrest = [] if lacking else judged.unrest
@@ -119,20 +121,20 @@ class _JudgedPass:
     """
 
     def __init__(self, facts: LedgerFacts, run: RunFacts) -> None:
-        self.facts, self.run, self.metadata = facts, run, facts.once(histories)
-        self.number = next(iter(sorted(facts.once(passes))[-2:]), 0)
-        self.during = facts.once(passes)[self.number] if self.number else Pass(0, 0)
+        self.facts, self.run, self.metadata = facts, run, facts.memo(histories)
+        self.number = next(iter(sorted(facts.memo(passes))[-2:]), 0)
+        self.during = facts.memo(passes)[self.number] if self.number else Pass(0, 0)
         self.repair = Repair(run, self.during.began_ns)
         self.unrest = list(self.repair.unrest())
         self.tries = failed_tries(run, self.metadata, self.during.began_ns)
 
     def moves(self, ledger: int) -> tuple[Move, ...]:
         """What repair may have changed in the ledger's metadata; nothing where no daemon repairs."""
-        return moves(self.metadata.of.get(ledger, ()), self.run) if self.repair.elected else ()
+        return moves(self.metadata.versions.get(ledger, ()), self.run) if self.repair.elected else ()
 
     def highest_lac(self, ledger: int) -> int:
         """The highest LAC that a client had received outside the final reads."""
-        return int(self.facts.at(TOLD_EARLIER, "lac", np.array([ledger]), missing=-1)[0])
+        return int(self.facts.at(RECEIVED_EARLIER, "lac", np.array([ledger]), missing=-1)[0])
 
     def due(self, ledgers: Iterable[int]) -> dict[int, tuple[tuple[Version, ...], int]]:
         """Of some ledgers those to be judged: their versions in force then, and the last entry due.
@@ -143,7 +145,7 @@ class _JudgedPass:
         gone = {*self.metadata.deleted, *self.facts.columns(RELEASED)["ledger"].tolist()}
         found = {}
         for ledger in ledgers:
-            chain = self.metadata.of.get(ledger, ())
+            chain = self.metadata.versions.get(ledger, ())
             wanted = not self.unrest or ledger in self.tries or self.moves(ledger)
             versions = in_force(chain, *self.during) if wanted and ledger not in gone else ()
             if versions:
@@ -152,23 +154,23 @@ class _JudgedPass:
 
     def cases(self, found: Found) -> Iterator[_Case]:
         """Every ledger that is to be judged, with what the pass showed of it."""
-        due, asked, parts = self.due(sorted(self.metadata.of)), found.spans("asked"), [found]
+        due, asked, parts = self.due(sorted(self.metadata.versions)), found.spans("asked"), [found]
         for ledger, (versions, last) in due.items():
-            rest = Spans.of_ranges(ledger, 0, last) - asked.of(ledger)
+            rest = Spans.from_ranges(ledger, 0, last) - asked.of_ledger(ledger)
             if rest:
                 parts.append(copies(ledger, versions, rest.entries(), Shown(), self.run.bookies))
         short, differing = shorts(Found.joined(parts)), found.spans("differing")
         for ledger, (versions, last) in due.items():
-            yield _Case(self, ledger, versions, last + 1, short.get(ledger, ()), differing.of(ledger))
+            yield _Case(self, ledger, versions, last + 1, short.get(ledger, ()), differing.of_ledger(ledger))
 
     def not_marked(self) -> Iterator[Finding]:
         """Ledgers without a mark that a bookie which was gone calls for: never made, or removed too early."""
         metadata, marks = self.metadata, self.repair.marks
         gone = {*metadata.deleted, *metadata.put_back, *self.facts.columns(RELEASED)["ledger"].tolist()}
         away = list(absences(self.repair))
-        for ledger in sorted(set(metadata.of if away else marks) & metadata.of.keys() - gone):
+        for ledger in sorted(set(metadata.versions if away else marks) & metadata.versions.keys() - gone):
             if not metadata.gaps(ledger):
-                chain, lac = metadata.of[ledger], self.highest_lac(ledger)
+                chain, lac = metadata.versions[ledger], self.highest_lac(ledger)
                 yield from not_marked(ledger, chain, lac, away, self.repair)
                 yield from unmarked_early(ledger, chain, lac, self.repair)
 
@@ -243,7 +245,7 @@ class _Case:
         for short in self.short:
             for move in moved if short.having else ():
                 if move.bookie in short.lacking and move.bookie not in lossy:
-                    entries = short.entries & Spans.of_ranges(self.ledger, move.first, move.last)
+                    entries = short.entries & Spans.from_ranges(self.ledger, move.first, move.last)
                     yield from (self._not_copied(move, short, span) for _, *span in entries)
 
     def _not_copied(self, move: Move, short: Short, span: Sequence[int]) -> Finding:
@@ -287,7 +289,7 @@ class _Case:
         having = f", {self._names(short.having)} a copy" if short.having else ""
         yield f"{self._pass}: {self._names(short.lacking)} showed none of {entries_text(*span)}{having}"
         yield from (self._since(bookie) for bookie in short.lacking)
-        yield self.judged.repair.told_of(self.ledger)
+        yield self.judged.repair.summary_of(self.ledger)
 
     def _demand(self) -> str:
         latest = self.versions[-1]

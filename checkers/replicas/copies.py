@@ -63,13 +63,13 @@ class Shown:
     several: Spans = field(default_factory=Spans.empty)
 
     @classmethod
-    def of(cls, rows: Rows) -> Shown:
+    def from_rows(cls, rows: Rows) -> Shown:
         """Of the rows of one pass."""
-        by_bookie = {bookie: rows.of(bookie=bookie) for bookie in np.unique(rows["bookie"]).tolist()}
-        copies = {who: mine.of(holding=Holding.PRESENT).once(signed) for who, mine in by_bookie.items()}
+        by_bookie = {bookie: rows.where(bookie=bookie) for bookie in np.unique(rows["bookie"]).tolist()}
+        copies = {who: mine.where(holding=Holding.PRESENT).memo(signed) for who, mine in by_bookie.items()}
         denied = {
-            who: mine.of(holding=Holding.ABSENT).once(entries_of)
-            | mine.of(holding=Holding.DAMAGED).once(entries_of)
+            who: mine.where(holding=Holding.ABSENT).memo(entries_of)
+            | mine.where(holding=Holding.DAMAGED).memo(entries_of)
             for who, mine in by_bookie.items()
         }
         return cls(copies, denied, entries_of(rows), reduce(or_, copies.values(), Marks.empty()).twice())
@@ -90,7 +90,7 @@ def copies(
     short = reduce(or_, (*lack.values(), *owe.values()), none)
     elsewhere = reduce(or_, there.values(), none) & ~reduce(or_, have.values(), none)
     proof = [word[short] for sets in (lack, owe, have) for word in _words(sets, none)]
-    return Found.of(
+    return Found.from_tables(
         span_rows("short", np.full(short.sum(), ledger), entries[short], proof=[*proof, elsewhere[short]]),
         set_rows("differing", _differing(ledger, entries, shown, have)),
         copies=sum(int(mask.sum()) for mask in have.values()),
@@ -113,7 +113,7 @@ def shorts(found: Found) -> dict[int, tuple[Short, ...]]:
     by_ledger: dict[int, tuple[Short, ...]] = {}
     for (ledger, (*words, elsewhere)), spans in grouped.items():
         parts = (words[at * BOOKIE_WORDS : (at + 1) * BOOKIE_WORDS] for at in range(3))
-        entries = Spans.of_ranges(ledger, *np.array(spans, dtype=np.int64).T)
+        entries = Spans.from_ranges(ledger, *np.array(spans, dtype=np.int64).T)
         lacking, unsure, having = map(bookies_in, parts)
         short = Short(entries, lacking, unsure, having, bool(elsewhere))
         by_ledger[ledger] = (*by_ledger.get(ledger, ()), short)
@@ -128,7 +128,7 @@ def _differing(ledger: int, entries: Ints, shown: Shown, have: Mapping[int, Bool
         owing = (shown.copies[bookie] for bookie, mine in have.items() if mine[at])
         marks = {mark for copies in owing for mark, *_ in copies.within(ledger, entry, entry)}
         found += [entry] if len(marks) > 1 else []
-    return Spans.of_entries(ledger, found)
+    return Spans.from_entries(ledger, found)
 
 
 class Move(NamedTuple):

@@ -56,7 +56,7 @@ def failed_tries(run: RunFacts, histories: Histories, by_ns: int) -> Mapping[int
         if event.latest_ns < by_ns:
             by_ledger.setdefault(event.ledger, []).append(event)
     for ledger, events in by_ledger.items():
-        moves = [(version.earliest_ns, version.latest_ns) for version in histories.of.get(ledger, ())]
+        moves = [(version.earliest_ns, version.latest_ns) for version in histories.versions.get(ledger, ())]
         for tries in _failures(events, changed + moves):
             if tries.number >= max(ENOUGH, found[ledger].number if ledger in found else 0):
                 found[ledger] = tries
@@ -147,7 +147,7 @@ def not_marked(
                 f"{lost} had ended, and its registration had vanished",
                 f"{ENOUGH} audits began and ended between {run.time_text(began_ns)} and "
                 f"{run.time_text(ended_ns)}; nothing else changed, and no fault was active",
-                Repair(run, ended_ns).told_of(ledger),
+                Repair(run, ended_ns).summary_of(ledger),
             )
 
 
@@ -182,7 +182,7 @@ def unmarked_early(ledger: int, chain: tuple[Version, ...], lac: int, repair: Re
                     f"the mark, lacking {lost}, was removed at {run.time_text(end.latest_ns)}",
                     f"{lost} had ended before the mark was made, and did not start until it was removed",
                     f"every version of the metadata in force then names {lost}",
-                    repair.told_of(ledger),
+                    repair.summary_of(ledger),
                 )
 
 

@@ -60,7 +60,7 @@ class Repair:
             return None
         return max(marks[-1].latest_ns for marks in self.marks.values()) - min(known)
 
-    def told_of(self, ledger: int) -> str:
+    def summary_of(self, ledger: int) -> str:
         """How the ledger's marks ended, as a sentence."""
         marks = self.marks.get(ledger, ())
         if not marks:

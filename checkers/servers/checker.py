@@ -37,11 +37,15 @@ class Servers(Checker):
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """The first explicit answers of each boot about each ledger; the rules are over the whole run."""
         frames = batch.frames
-        return Found.of(*first_answers(frames, facts.once(histories), run)) if frames.number else Found()
+        return (
+            Found.from_tables(*first_answers(frames, facts.memo(histories), run))
+            if frames.num_rows
+            else Found()
+        )
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs the log of every boot, and a boot that could have broken one of the rules."""
-        boots = logged_boots(run, facts.once(histories), found)
+        boots = logged_boots(run, facts.memo(histories), found)
         lacking = [*run.shortcomings(_RESTS_ON), *_unread(boots)]
         unseen = [] if lacking else run.shortcomings(("frames",))
         tried = {
@@ -98,7 +102,7 @@ def differences(boots: Iterable[LoggedBoot]) -> list[str]:
 def _others_unmarked(boot: LoggedBoot) -> Iterator[str]:
     """Open ledgers that got no mark, for the bookie is not in their last ensemble."""
     span = boot.all("preboot_start")[0].earliest_ns, boot.all("preboot_end")[-1].latest_ns
-    for ledger in boot.ledgers.of:
+    for ledger in boot.ledgers.versions:
         unmarked = ledger not in boot.marks and boot.ledgers.open_all_the_while(ledger, *span)
         if unmarked and not any(boot.bookie in names for names in boot.ledgers.last_ensembles(ledger, *span)):
             yield (
@@ -110,7 +114,7 @@ def _others_unmarked(boot: LoggedBoot) -> Iterator[str]:
 def _closed_unfenced(boot: LoggedBoot) -> Iterator[str]:
     """Closed ledgers of the bookie, which got no fence."""
     began_ns = boot.all("preboot_start")[0].earliest_ns
-    unfenced = (ledger for ledger in boot.ledgers.of if ledger not in boot.marks)
+    unfenced = (ledger for ledger in boot.ledgers.versions if ledger not in boot.marks)
     closed = sum(boot.ledgers.surely_closed_at(ledger, began_ns) for ledger in unfenced)
     if closed:
         yield (

@@ -16,10 +16,10 @@ import numpy as np
 import pyarrow as pa
 
 from checkers.facts.alterations import alterations
-from checkers.facts.boots import Boot, boots_of, by_lives, life_name
+from checkers.facts.boots import Boot, boot_events, boot_name, boots_of
 from checkers.facts.histories import Histories
 from checkers.facts.versions import lasting_duties
-from checkers.facts.wire import denies, lives, proven_answers_about_entries
+from checkers.facts.wire import boot_ids, denies, proven_answers_about_entries
 from checkers.judging.contract import Event, Rows, RunFacts
 from checkers.judging.found import Found, ledger_rows, proof_columns
 from checkers.sets.spans import Bools, Ints
@@ -49,34 +49,34 @@ def first_answers(frames: Rows, known: Histories, run: RunFacts) -> Iterator[pa.
         proven_answers_about_entries(frames, kind) for kind in (Message.READ, Message.RECOVERY_READ)
     )
     for part in (plain, recovering):
-        denied = part.where(denies(part["status"]))
-        late = denied.where(denied["asked_ns"] > _cleared_ns(denied, run))
+        denied = part.filter(denies(part["status"]))
+        late = denied.filter(denied["asked_ns"] > _cleared_ns(denied, run))
         yield from _firsts("denied", denied)
-        yield from _firsts("repaired", late.where(_owed(late, known, run)))
-    yield from _firsts("showed", plain.of(status=Status.EOK))
+        yield from _firsts("repaired", late.filter(_owed(late, known, run)))
+    yield from _firsts("showed", plain.where(status=Status.EOK))
 
 
 def _firsts(what: str, rows: Rows) -> Iterator[pa.Table]:
-    whose = lives(rows)
-    for life in np.unique(whose).tolist():
-        mine = rows.where(whose == life)
+    whose = boot_ids(rows)
+    for boot_id in np.unique(whose).tolist():
+        mine = rows.filter(whose == boot_id)
         proof = proof_columns(Answer._fields, mine)
-        yield ledger_rows(f"{what} by {life}", mine["ledger"], mine["entry"], proof=proof)
+        yield ledger_rows(f"{what} by {boot_id}", mine["ledger"], mine["entry"], proof=proof)
 
 
 def _cleared_ns(rows: Rows, run: RunFacts) -> Ints:
     """When the boot that gave each answer had ended its full check and cleared the storage's flag."""
-    whose, cleared_ns = lives(rows), np.full(rows.number, NEVER)
-    for life, event in by_lives(run, "clear_integcheck_flag"):
-        cleared_ns[whose == life] = event.latest_ns
+    whose, cleared_ns = boot_ids(rows), np.full(rows.num_rows, NEVER)
+    for boot_id, event in boot_events(run, "clear_integcheck_flag"):
+        cleared_ns[whose == boot_id] = event.latest_ns
     return cleared_ns
 
 
 def _owed(rows: Rows, known: Histories, run: RunFacts) -> Bools:
     """Which rows are about entries that each CLOSED version of a ledger seen whole gives to the bookie."""
-    owed = np.zeros(rows.number, dtype=np.bool_)
+    owed = np.zeros(rows.num_rows, dtype=np.bool_)
     for ledger in np.unique(rows["ledger"]).tolist():
-        closed = [version for version in known.of.get(ledger, ()) if version.closed]
+        closed = [version for version in known.versions.get(ledger, ()) if version.closed]
         if closed and known.seen_whole(ledger):
             there = rows["entry"] <= min(version.last_entry for version in closed)
             there &= rows["ledger"] == ledger
@@ -104,7 +104,7 @@ class LoggedBoot:
     @property
     def name(self) -> str:
         """``b1 boot 2``."""
-        return life_name(self.run, self.record.life)
+        return boot_name(self.run, self.record.id)
 
     def all(self, *names: str) -> list[Event]:
         """The events of these names, by their earliest time."""
@@ -133,7 +133,7 @@ class LoggedBoot:
 
     def answers(self, what: str) -> dict[int, Answer]:
         """Ledger -> its first answer that ``denied``, ``showed`` or, after its full check, ``repaired``."""
-        rows = self.found.by_ledger(f"{what} by {self.record.life}") if self.run.wire else ()
+        rows = self.found.by_ledger(f"{what} by {self.record.id}") if self.run.wire else ()
         return {row.ledger: Answer(*row.proof) for row in rows}
 
     def altered(self, since_ns: int, until_ns: int) -> bool:

@@ -164,7 +164,7 @@ def unmarked(boot: LoggedBoot) -> Iterator[Result]:
     if started is None or ended is None or not boot.guarded:
         return
     span, when = (started.earliest_ns, ended.latest_ns), boot.run.time_text
-    for ledger in boot.ledgers.of:
+    for ledger in boot.ledgers.versions:
         due = boot.ledgers.open_all_the_while(ledger, *span)
         if not due or not all(boot.bookie in names for names in boot.ledgers.last_ensembles(ledger, *span)):
             continue

@@ -37,14 +37,14 @@ class Marks(Ranges):
     last: Ints
 
     @classmethod
-    def of_rows(cls, ledger: Column, entry: Column, writer: Column, size_bytes: Column) -> Marks:
+    def from_rows(cls, ledger: Column, entry: Column, writer: Column, size_bytes: Column) -> Marks:
         """The set of the rows given, in any order, with repeats."""
         (ledgers, marks), first, last = runs([ints(ledger), mark_of(writer, size_bytes)], ints(entry))
         return cls(ledgers, marks, first, last)
 
     def spans(self) -> Spans:
         """The entries, whatever their marks."""
-        return Spans.of_ranges(self.ledger, self.first, self.last)
+        return Spans.from_ranges(self.ledger, self.first, self.last)
 
     def twice(self) -> Spans:
         """The entries that carry two marks or more."""
@@ -54,7 +54,7 @@ class Marks(Ranges):
 
     def among(self, entries: Spans) -> Marks:
         """What the entries of a set carry."""
-        parts = [self._among(ledger, entries.of(ledger)) for ledger in entries.ledgers()]
+        parts = [self._among(ledger, entries.of_ledger(ledger)) for ledger in entries.ledgers()]
         return Marks(*map(np.concatenate, zip(*parts, strict=True))) if parts else Marks.empty()
 
     def _among(self, ledger: int, spans: Spans) -> tuple[Ints, Ints, Ints, Ints]:

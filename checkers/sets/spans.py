@@ -140,14 +140,14 @@ class Spans(Ranges):
     last: Ints
 
     @classmethod
-    def of_entries(cls, ledger: ArrayLike, entry: ArrayLike) -> Spans:
+    def from_entries(cls, ledger: ArrayLike, entry: ArrayLike) -> Spans:
         """The set of the rows (ledger, entry), in any order, with repeats; a scalar ledger spreads."""
         entries = ints(entry)
         keys, first, last = runs([np.broadcast_to(ints(ledger), entries.shape)], entries)
         return cls(keys[0], first, last)
 
     @classmethod
-    def of_ranges(cls, ledger: ArrayLike, first: ArrayLike, last: ArrayLike) -> Spans:
+    def from_ranges(cls, ledger: ArrayLike, first: ArrayLike, last: ArrayLike) -> Spans:
         """The union of inclusive ranges, in any order, overlapping or not; empty ones are dropped."""
         ledgers, firsts, lasts = np.broadcast_arrays(ints(ledger), ints(first), ints(last))
         full = lasts >= firsts
@@ -161,13 +161,13 @@ class Spans(Ranges):
     @classmethod
     def up_to(cls, ends: Mapping[int, int]) -> Spans:
         """Entries 0..end of each ledger; an end below 0 gives nothing."""
-        return cls.of_ranges(list(ends), 0, list(ends.values())) if ends else cls.empty()
+        return cls.from_ranges(list(ends), 0, list(ends.values())) if ends else cls.empty()
 
     @classmethod
     def beyond(cls, ends: Mapping[int, int]) -> Spans:
         """Every entry above the end, for each ledger named."""
         firsts = [end + 1 for end in ends.values()]
-        return cls.of_ranges(list(ends), firsts, LAST_ENTRY) if ends else cls.empty()
+        return cls.from_ranges(list(ends), firsts, LAST_ENTRY) if ends else cls.empty()
 
     def count(self) -> int:
         """How many entries the set has."""
@@ -177,18 +177,18 @@ class Spans(Ranges):
         """The ledgers that have an entry in the set, ascending."""
         return [int(ledger) for ledger in np.unique(self.ledger)]
 
-    def of(self, ledger: int) -> Spans:
+    def of_ledger(self, ledger: int) -> Spans:
         """The part of one ledger."""
         begin, end = np.searchsorted(self.ledger, [ledger, ledger + 1])
         return Spans(self.ledger[begin:end], self.first[begin:end], self.last[begin:end])
 
     def above(self, entry: Ints) -> Spans:
         """What lies above a number for each span: one of its ledger."""
-        return Spans.of_ranges(self.ledger, np.maximum(self.first, entry + 1), self.last)
+        return Spans.from_ranges(self.ledger, np.maximum(self.first, entry + 1), self.last)
 
     def up_to_each(self, entry: Ints) -> Spans:
         """What lies up to a number for each span: one of its ledger."""
-        return Spans.of_ranges(self.ledger, self.first, np.minimum(self.last, entry))
+        return Spans.from_ranges(self.ledger, self.first, np.minimum(self.last, entry))
 
     def without(self, ledgers: Collection[int]) -> Spans:
         """The set less everything of the ledgers named."""
@@ -203,7 +203,7 @@ class Spans(Ranges):
 
     def holds(self, ledger: int, entries: Ints) -> Bools:
         """For each entry of one ledger, whether it is in the set."""
-        return self.of(ledger).has(np.full(len(entries), ledger), entries)
+        return self.of_ledger(ledger).has(np.full(len(entries), ledger), entries)
 
     def has(self, ledger: Column, entry: Column) -> Bools:
         """For each (ledger, entry), whether it is in the set."""

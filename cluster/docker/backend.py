@@ -24,7 +24,7 @@ from cluster.docker.images import PROGRAMS
 from cluster.docker.labels import KEEPER_LABEL, RUN_LABEL, identity
 from cluster.docker.machine import require, taken_octets
 from cluster.docker.project import Project
-from cluster.processes.keeping import Keeper
+from cluster.processes.keeper_client import KeeperClient
 from cluster.processes.scopes import Scopes
 from cluster.processes.settings import RunSpec
 from cluster.processes.site import Site
@@ -75,7 +75,7 @@ def _make_folders(composition: Composition) -> None:
         folder.mkdir(parents=True, exist_ok=True)
 
 
-def _down(project: Project, keeper: Keeper, undo: int) -> None:
+def _down(project: Project, keeper: KeeperClient, undo: int) -> None:
     """Remove everything in order; when that fails, the keeper does it its own way at its end."""
     project.down()
     keeper.forget(undo)

@@ -21,8 +21,8 @@ from cluster.docker import packets
 from cluster.docker.composing import LAUNCH
 from cluster.docker.engine import Deaths, Engine
 from cluster.docker.project import Project
-from cluster.processes.keeping import append_line
-from cluster.processes.runner import Direction, Exit, Launch, Started
+from cluster.processes.keeper_client import append_line
+from cluster.processes.runner import Exit, Launch, PacketDirection, Started
 from protocol.errors import ServerError
 
 _COMMANDS, _REPLIES = "commands", "replies"
@@ -40,7 +40,7 @@ class Prelude:
 
 
 @dataclass
-class _Life:
+class _Process:
     """A boot that was begun; ``held`` is a writing end of its replies, so that they do not end early."""
 
     name: str
@@ -62,7 +62,7 @@ class Containers:
         self._events = events
         self._preludes = preludes
         self._lock = threading.Lock()
-        self._lives: dict[str, _Life] = {}  # by container, until its end is reported
+        self._processes: dict[str, _Process] = {}  # by container, until its end is reported
         self._listeners: list[Callable[[Exit], None]] = []
         self._closed = False
         self._watch: tuple[Deaths, threading.Thread] | None = None
@@ -90,32 +90,32 @@ class Containers:
         """Start a boot: its script is written, and its container started, with another image if need be."""
         container = self._project.container(name, launch.home)
         ends, held = _pipes(folder) if launch.converses else (None, -1)
-        life = _Life(name, boot, container, held)
+        process = _Process(name, boot, container, held)
         with self._lock:
-            self._lives[container] = life  # before its end can be reported
+            self._processes[container] = process  # before its end can be reported
         script = launch_script(launch, log, self._preludes.get(name, Prelude()))
         (folder / LAUNCH).write_text(script, encoding="utf-8")
         earliest_ns = time.monotonic_ns()
         try:
-            pid = life.pid = self._engine.start(container)
+            pid = process.pid = self._engine.start(container)
         except BaseException:
             with self._lock:
-                self._lives.pop(container, None)
+                self._processes.pop(container, None)
             for fd in (*(ends or ()), held):
                 if fd >= 0:
                     os.close(fd)
             raise
         at_ns = time.monotonic_ns()
-        self._record(life, "started", at_ns=at_ns, earliest_ns=earliest_ns, pid=pid)
+        self._record(process, "started", at_ns=at_ns, earliest_ns=earliest_ns, pid=pid)
         return Started(pid, ends)
 
     def signal(self, name: str, number: signal.Signals) -> int:
         """Send a signal to the program of a running container; ``ServerError`` when none runs."""
-        life = self._running(name)
-        if number in _ENDS and not life.signalled_ns:
-            life.signalled_ns = time.monotonic_ns()
-        self._engine.kill(life.container, int(number))
-        return life.pid
+        process = self._running(name)
+        if number in _ENDS and not process.signalled_ns:
+            process.signalled_ns = time.monotonic_ns()
+        self._engine.kill(process.container, int(number))
+        return process.pid
 
     def disconnect(self, name: str) -> None:
         """Take it off its network: nothing reaches it or leaves it, and no connection is closed."""
@@ -135,14 +135,14 @@ class Containers:
         """Why no packets can be dropped on this machine, None when they can."""
         return packets.unavailable_reason()
 
-    def drop_packets(self, name: str, ways: Collection[Direction]) -> None:
+    def drop_packets(self, name: str, ways: Collection[PacketDirection]) -> None:
         """Drop in silence what goes these ways, and nothing else."""
         if stack := self._network_stack(name):
             packets.drop(stack, ways)
         elif ways:
             raise ServerError(f"{name} is down and has no network")
 
-    def dropped_packets(self, name: str) -> Mapping[Direction, int]:
+    def dropped_packets(self, name: str) -> Mapping[PacketDirection, int]:
         """Number of packets dropped up to now, for each closed direction."""
         stack = self._network_stack(name)
         return packets.dropped(stack) if stack else {}
@@ -153,17 +153,17 @@ class Containers:
         """The file by which the machine knows its network stack; empty for a client that is down."""
         return self._engine.network_stack(self._project.place(name)[0])
 
-    def _running(self, name: str) -> _Life:
+    def _running(self, name: str) -> _Process:
         with self._lock:
-            for life in self._lives.values():
-                if life.name == name:
-                    return life
+            for process in self._processes.values():
+                if process.name == name:
+                    return process
         raise ServerError(f"no container of {name} is running")
 
     def _hear(self, deaths: Deaths) -> None:
         for container, code in deaths:
             self._tell(container, code)
-        for container in list(self._lives):  # the run is over, or the engine is gone
+        for container in list(self._processes):  # the run is over, or the engine is gone
             self._tell(container, self._code_now(container))
 
     def _code_now(self, container: str) -> int | None:
@@ -175,21 +175,21 @@ class Containers:
     def _tell(self, container: str, status: int | None) -> None:
         at_ns = time.monotonic_ns()
         with self._lock:
-            life = self._lives.pop(container, None)
-        if life is None:
+            process = self._processes.pop(container, None)
+        if process is None:
             return
         code, number = how_it_ended(status)
         details: dict[str, int | None] = {"code": code, "signal": number, "at_ns": at_ns}
-        if life.signalled_ns:
-            details["earliest_ns"] = life.signalled_ns
-        self._record(life, "exit", **details)
+        if process.signalled_ns:
+            details["earliest_ns"] = process.signalled_ns
+        self._record(process, "exit", **details)
         for listener in list(self._listeners):
-            listener(Exit(life.name, life.boot, code, number, at_ns))
-        if life.held >= 0:
-            os.close(life.held)
+            listener(Exit(process.name, process.boot, code, number, at_ns))
+        if process.held >= 0:
+            os.close(process.held)
 
-    def _record(self, life: _Life, event: str, **details: int | None) -> None:
-        append_line(self._events, {"server": life.name, "boot": life.boot, "event": event, **details})
+    def _record(self, process: _Process, event: str, **details: int | None) -> None:
+        append_line(self._events, {"server": process.name, "boot": process.boot, "event": event, **details})
 
 
 def launch_script(launch: Launch, log: Path, prelude: Prelude) -> str:

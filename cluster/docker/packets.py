@@ -13,12 +13,12 @@ import subprocess
 from collections.abc import Collection, Mapping
 from functools import cache
 
-from cluster.processes.runner import Direction
+from cluster.processes.runner import PacketDirection
 from cluster.servers.disks import SYSTEM_PATH
 from protocol.errors import ServerError
 
 _TABLE = "inet fencepost"
-_HOOKS = {Direction.INCOMING: ("input", "iifname"), Direction.OUTGOING: ("output", "oifname")}
+_HOOKS = {PacketDirection.INCOMING: ("input", "iifname"), PacketDirection.OUTGOING: ("output", "oifname")}
 _TIMEOUT_S = 30
 
 
@@ -42,23 +42,23 @@ def _forbidden() -> str | None:
     return None if done.returncode == 0 else f"this root may not drop packets in another network: {seen}"
 
 
-def drop(stack: str, ways: Collection[Direction]) -> None:
+def drop(stack: str, ways: Collection[PacketDirection]) -> None:
     """Let nothing pass ``ways`` from here on, and all else; in one step. ``ServerError``."""
     _nft(stack, "-f", "-", stdin=rules(ways))
 
 
-def dropped(stack: str) -> Mapping[Direction, int]:
+def dropped(stack: str) -> Mapping[PacketDirection, int]:
     """Number of packets dropped up to now, for each closed direction."""
     listed = json.loads(_nft(stack, "-j", "list", "ruleset", "inet"))["nftables"]
     counters = [one["counter"] for one in listed if "counter" in one]
     return {
-        Direction(one["name"]): one["packets"]
+        PacketDirection(one["name"]): one["packets"]
         for one in counters
         if f"{one['family']} {one['table']}" == _TABLE
     }
 
 
-def rules(ways: Collection[Direction]) -> str:
+def rules(ways: Collection[PacketDirection]) -> str:
     """The table as nft reads it, replacing an existing table; only removes it when ``ways`` is empty."""
     # Adding first makes removing right in any case.
     lines = [f"add table {_TABLE}", f"delete table {_TABLE}"]

@@ -74,7 +74,7 @@ class Runner(Protocol):
         ...
 
 
-class Direction(StrEnum):
+class PacketDirection(StrEnum):
     """Direction of packets as seen by a process: received or sent."""
 
     INCOMING = "incoming"
@@ -101,14 +101,14 @@ class Networks(Protocol):
         """Why no packets can be dropped on this machine, None when they can."""
         ...
 
-    def drop_packets(self, name: str, ways: Collection[Direction]) -> None:
+    def drop_packets(self, name: str, ways: Collection[PacketDirection]) -> None:
         """Drop in silence what goes these ways, and nothing else, from here on, whatever boots of it come.
 
         ``ServerError`` for a client that is down, which has no network, unless nothing is to be dropped.
         """
         ...
 
-    def dropped_packets(self, name: str) -> Mapping[Direction, int]:
+    def dropped_packets(self, name: str) -> Mapping[PacketDirection, int]:
         """Number of packets dropped up to now, for each closed direction."""
         ...
 

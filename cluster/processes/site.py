@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cluster.processes.keeping import Keeper
+from cluster.processes.keeper_client import KeeperClient
 from cluster.processes.runner import Java, Launch, Programs, Runner
 from cluster.processes.settings import HEAP_MB, RunSpec
 from cluster.releases import artifacts
@@ -55,7 +55,7 @@ class Site:
     """Where the processes of a run live; immutable, made once the octet is leased."""
 
     spec: RunSpec
-    keeper: Keeper
+    keeper: KeeperClient
     runner: Runner
     addresses: AddressPlan
     events: Recorder

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cluster.processes.keeping import Keeper
+from cluster.processes.keeper_client import KeeperClient
 from cluster.waiting import wait_until
 from evidence.folder import sync_folder
 from plans.cluster import SHARED, Disks, disk_names
@@ -61,7 +61,7 @@ class Disk:
     bookie sees it, ``path`` where this process does.
     """
 
-    def __init__(self, name: str, spec: Disks, image: Path, point: Path, keeper: Keeper) -> None:
+    def __init__(self, name: str, spec: Disks, image: Path, point: Path, keeper: KeeperClient) -> None:
         self.name = name
         self._spec = spec
         self._image = image
@@ -239,7 +239,7 @@ def mount_points(folder: Path, spec: Disks) -> dict[str, Path]:
     return {name: data if spec.journal == SHARED else data / name for name in names}
 
 
-def disks_of(folder: Path, spec: Disks | None, keeper: Keeper) -> dict[str, Disk]:
+def disks_of(folder: Path, spec: Disks | None, keeper: KeeperClient) -> dict[str, Disk]:
     """The disks of the bookie whose own folder this is, by name."""
     if spec is None:
         return {}

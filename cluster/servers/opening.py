@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from cluster.links import Links, no_links, open_links
 from cluster.metadata import Metadata, RepairRecords
-from cluster.processes.keeping import Keeper
+from cluster.processes.keeper_client import KeeperClient
 from cluster.processes.process import Process, ProcessState
 from cluster.processes.scopes import Scopes
 from cluster.processes.settings import RunSpec
@@ -40,7 +40,7 @@ class Opening:
         scopes.on_end("the starting threads", self._join)
         spec.folder.server("keeper").mkdir(parents=True, exist_ok=True)
         self.events = scopes.enter("the record of events", Recorder(spec.folder.events))
-        keeper = Keeper(spec.folder.events, log=spec.folder.server("keeper") / "keeper.log")
+        keeper = KeeperClient(spec.folder.events, log=spec.folder.server("keeper") / "keeper.log")
         self.keeper = scopes.enter("the keeper", keeper)
 
     def cluster(self, site: Site) -> Cluster:

@@ -26,7 +26,7 @@ Array = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Lives:
+class BootTimes:
     """The boots of one bookie in their order: number, began not before, ended not later (ns)."""
 
     boots: tuple[tuple[int, int, int], ...] = ()
@@ -50,7 +50,7 @@ class WireNames:
     """The meaning of numbers in a log: link -> (source, bookie), bookie -> its boots."""
 
     links: Mapping[int, tuple[int, int]]
-    lives: Mapping[int, Lives] = field(default_factory=dict)
+    boot_times: Mapping[int, BootTimes] = field(default_factory=dict)
 
 
 def frames_at(names: WireNames, stamped: bool, files: Sequence[Path], places: Array) -> pa.Table:
@@ -74,7 +74,7 @@ def frames(records: NDArray[np.void], names: WireNames, *, stamped: bool = True)
     columns |= {
         "source": sources,
         "bookie": bookies,
-        "boot": _boots(records, asked_ns, forwarded_ns, bookies, names.lives),
+        "boot": _boots(records, asked_ns, forwarded_ns, bookies, names.boot_times),
         "asked_ns": asked_ns,
         "forwarded_ns": forwarded_ns,
     }
@@ -97,7 +97,7 @@ def _boots(
     asked_ns: Array,
     forwarded_ns: Array,
     bookies: Array,
-    lives: Mapping[int, Lives],
+    boot_times: Mapping[int, BootTimes],
 ) -> Array:
     """The boot that got each request or gave each answer.
 
@@ -112,5 +112,5 @@ def _boots(
     boots = np.full(len(records), NO_BOOT)
     for bookie in np.unique(bookies).tolist():
         rows = np.flatnonzero((bookies == bookie) & given)
-        boots[rows] = lives.get(bookie, Lives()).at(earliest_ns[rows], latest_ns[rows])
+        boots[rows] = boot_times.get(bookie, BootTimes()).at(earliest_ns[rows], latest_ns[rows])
     return boots

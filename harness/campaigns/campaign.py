@@ -21,8 +21,8 @@ from harness.campaigns.reporting import (
     page,
     write_junit,
 )
-from harness.experiments.experiment import Experiment, Outcome, Status, judged_otherwise
-from harness.experiments.store import begin, nights, prune, run_pending, unfinished
+from harness.experiments.experiment import Experiment, Outcome, Status, judged_by_other_code
+from harness.experiments.store import begin, executions, prune, run_pending, unfinished
 from harness.narrator import Narrator
 from plans.campaign import Campaign
 from protocol.wording import counted
@@ -49,19 +49,19 @@ class Options:
 
 
 def run_campaign(campaign: Campaign, options: Options) -> int:
-    """Run the pending experiments, write the reports into the night's folder, and return the exit code."""
+    """Run the pending experiments, write the reports into the campaign's folder, and return the exit code."""
     narrator = Narrator(quiet=options.quiet)
     number, of = options.part
     place = options.results / "campaigns" / (campaign.name + (f"-{number}-of-{of}" if of > 1 else ""))
     units = shard(units_of(campaign, plans=place / "plans", version=options.version), *options.part)
     resumed = unfinished(place, units) if campaign.resume and not options.new else None
     store = resumed or begin(place, campaign.name, units)
-    before = next((other.outcomes for other in nights(place) if other.path != store.path), [])
+    before = next((other.outcomes for other in executions(place) if other.path != store.path), [])
     waiting = store.waiting(units)
     done = len(units) - len(waiting)
     narrator.line(f"campaign {campaign.name}: {counted(len(units), 'run')}, {done} done already")
     narrator.line(f"  folder {store.path}")
-    if others := judged_otherwise(store.outcomes):
+    if others := judged_by_other_code(store.outcomes):
         narrator.line(
             f"  {counted(others, 'run')} judged by another version of the checkers; --new repeats them"
         )
@@ -111,20 +111,20 @@ def run_campaign(campaign: Campaign, options: Options) -> int:
 
 
 def _report(
-    conclusion: Conclusion, options: Options, night: Path, left: Sequence[Experiment], narrator: Narrator
+    conclusion: Conclusion, options: Options, folder: Path, left: Sequence[Experiment], narrator: Narrator
 ) -> None:
-    for path in filter(None, (night / SUMMARY, options.markdown)):
+    for path in filter(None, (folder / SUMMARY, options.markdown)):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(markdown(conclusion), encoding="utf-8")
-    write_text(night / PAGE, page(conclusion, night))
-    for path in filter(None, (night / JUNIT, options.junit)):
+    write_text(folder / PAGE, page(conclusion, folder))
+    for path in filter(None, (folder / JUNIT, options.junit)):
         fails = conclusion.campaign.unfinished == "fail"
         write_junit(path, conclusion.campaign.name, conclusion.outcomes, left, unfinished_fails=fails)
     if options.annotate:
         for line in notices(conclusion.outcomes, unknown_warns=options.unknown_warns):
             print(line)
-    narrator.line(f"summary: {night / SUMMARY}")
-    narrator.line(f"page:    {night / PAGE}")
+    narrator.line(f"summary: {folder / SUMMARY}")
+    narrator.line(f"page:    {folder / PAGE}")
 
 
 def _tell(narrator: Narrator, at: str, outcome: Outcome) -> None:

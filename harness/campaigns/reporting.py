@@ -15,7 +15,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from harness.campaigns.matrix import Measured, heat_map
 from harness.campaigns.matrix import table as matrix_table
-from harness.experiments.experiment import Experiment, Outcome, Status, counts, judged_otherwise
+from harness.experiments.experiment import Experiment, Outcome, Status, counts, judged_by_other_code
 from harness.experiments.store import RUNS
 from plans.campaign import Campaign
 from protocol.exit_codes import ExitCode
@@ -49,7 +49,7 @@ _RESULTS = {
 
 @dataclass(frozen=True)
 class Change:
-    """One unit with another outcome than the night before; ``before`` is None where it was not run then.
+    """One unit with another outcome than in the last execution; ``before`` is None where it was not run then.
 
     A unit's key names its plan, so that a changed plan is another unit.
     """
@@ -135,7 +135,7 @@ class Conclusion:
         """Number of runs by outcome, and of runs that were not started."""
         parts = [f"{number} {status}" for status, number in counts(self.outcomes).items()]
         unfinished = f"; {counted(self.left, 'run')} not started in time" if self.left else ""
-        others = judged_otherwise(self.outcomes)
+        others = judged_by_other_code(self.outcomes)
         older = f" {counted(others, 'run')} judged by another version of the checkers." if others else ""
         return f"{counted(len(self.outcomes), 'run')}: {', '.join(parts) or 'none'}{unfinished}.{older}"
 
@@ -245,8 +245,8 @@ def _case(outcome: Outcome) -> TestCase:
     return case
 
 
-def page(conclusion: Conclusion, night: Path) -> str:
-    """The same as one document in the night's folder, with links to the pages of runs that are kept."""
+def page(conclusion: Conclusion, folder: Path) -> str:
+    """The same as one document in the campaign's folder, with links to the pages of runs that are kept."""
     return document(
         "campaign.html",
         conclusion.campaign.name,
@@ -254,11 +254,11 @@ def page(conclusion: Conclusion, night: Path) -> str:
         conclusion=conclusion,
         matrix=heat_map(conclusion.cells) if conclusion.cells else "",
         sign=lambda status: _SIGNS.get(status, _BAD),
-        link=lambda one: link(one, night),
+        link=lambda one: link(one, folder),
     )
 
 
-def link(one: Outcome | None, night: Path) -> str:
-    """Where the page of a run lies that is kept in the night's folder, seen from there; else empty."""
+def link(one: Outcome | None, folder: Path) -> str:
+    """Where the page of a run lies that is kept in the campaign's folder, seen from there; else empty."""
     place = f"{RUNS}/{one.folder}/{REPORT}" if one and one.folder else ""
-    return place if place and (night / place).is_file() else ""
+    return place if place and (folder / place).is_file() else ""

@@ -15,7 +15,7 @@ from pathlib import Path
 from evidence.folder import write_text
 from harness.campaigns.reporting import link
 from harness.experiments.experiment import Experiment, Outcome, Status
-from harness.experiments.store import Store, begin, nights, run_pending
+from harness.experiments.store import Store, begin, executions, run_pending
 from harness.narrator import Narrator
 from plans.defects import Defect, defects
 from plans.versions import within
@@ -40,7 +40,7 @@ class Options:
     markdown: Path | None = None
 
 
-class Found(StrEnum):
+class Detection(StrEnum):
     """What a campaign made of a defect, the worst last."""
 
     CAUGHT = "caught"
@@ -50,22 +50,23 @@ class Found(StrEnum):
     NOT_TRIED = "not tried"
 
 
-_BADGES: Mapping[Found, str] = {Found.CAUGHT: "valid", Found.MISSED: "anomaly"}
+_BADGES: Mapping[Detection, str] = {Detection.CAUGHT: "valid", Detection.MISSED: "anomaly"}
 ABOUT = {
-    Found.CAUGHT: "a run in which the defect acted ended with an anomaly or a decision that nothing states",
-    Found.NOTICED: "such a run ended otherwise than expected (unknown, an error), and none showed that",
-    Found.MISSED: "the defect acted, and every run was as expected",
-    Found.NEVER_ACTED: "the defect acted in no run, which proves nothing",
-    Found.NOT_TRIED: "no run of the campaign on a release that has the changed method has run",
+    Detection.CAUGHT: "a run in which the defect acted ended with an anomaly or a decision that nothing "
+    "states",
+    Detection.NOTICED: "such a run ended otherwise than expected (unknown, an error), and none showed that",
+    Detection.MISSED: "the defect acted, and every run was as expected",
+    Detection.NEVER_ACTED: "the defect acted in no run, which proves nothing",
+    Detection.NOT_TRIED: "no run of the campaign on a release that has the changed method has run",
 }
 
 
 @dataclass(frozen=True)
-class Result:
+class DefectResult:
     """One defect: what was found, by which run (None for no single one), in how many runs and seconds."""
 
     defect: Defect
-    found: Found
+    found: Detection
     by: Outcome | None
     runs: int
     took_s: float
@@ -94,7 +95,7 @@ def pending(store: Store, units: Sequence[Experiment]) -> Iterator[Experiment]:
             yield unit
 
 
-def results(store: Store, names: Sequence[str]) -> list[Result]:
+def results(store: Store, names: Sequence[str]) -> list[DefectResult]:
     """The result of each defect up to now."""
     return [_result(defects()[name], _of(store, name)) for name in names]
 
@@ -107,15 +108,15 @@ def _caught(one: Outcome) -> bool:
     return one.status is Status.ANOMALY and one.acted > 0 and bool(one.showed)
 
 
-def _result(defect: Defect, outcomes: Sequence[Outcome]) -> Result:
+def _result(defect: Defect, outcomes: Sequence[Outcome]) -> DefectResult:
     acted = [one for one in outcomes if one.acted]
     caught = [one for one in acted if _caught(one)]
     noticed = [one for one in acted if one.status is not Status.AS_EXPECTED]
-    found = Found.MISSED if acted else Found.NEVER_ACTED if outcomes else Found.NOT_TRIED
+    found = Detection.MISSED if acted else Detection.NEVER_ACTED if outcomes else Detection.NOT_TRIED
     by = next(iter((*caught, *noticed)), None)
     if by is not None:
-        found = Found.CAUGHT if caught else Found.NOTICED
-    return Result(defect, found, by, len(outcomes), sum(one.took_s for one in outcomes))
+        found = Detection.CAUGHT if caught else Detection.NOTICED
+    return DefectResult(defect, found, by, len(outcomes), sum(one.took_s for one in outcomes))
 
 
 def measure(
@@ -168,25 +169,25 @@ def measure(
 
 def _store(place: Path, experiments: Sequence[Experiment], *, new: bool) -> Store:
     """The newest one of just these experiments when something is left of it, else another."""
-    newest = next(nights(place), None)
+    newest = next(executions(place), None)
     if newest and newest.of(experiments) and next(pending(newest, experiments), None) and not new:
         return newest
     return begin(place, "sensitivity", experiments)
 
 
-def _counted(found: Sequence[Result]) -> str:
-    numbers = ((sum(one.found is kind for one in found), kind) for kind in Found)
+def _counted(found: Sequence[DefectResult]) -> str:
+    numbers = ((sum(one.found is kind for one in found), kind) for kind in Detection)
     outcomes = ", ".join(f"{number} {kind}" for number, kind in numbers if number)
     return f"{counted(len(found), 'defect')}: {outcomes or 'none'}"
 
 
-def _cells(one: Result) -> tuple[str, ...]:
+def _cells(one: DefectResult) -> tuple[str, ...]:
     by, shown = (one.by.name, ", ".join(one.by.showed)) if one.by else ("", "")
     runs, took_s = str(one.runs), f"{one.took_s:.0f}"
     return one.defect.name, one.defect.title, one.found.value, by, shown, one.what, runs, took_s
 
 
-def table(found: Sequence[Result], about: str) -> Iterator[str]:
+def table(found: Sequence[DefectResult], about: str) -> Iterator[str]:
     """The lines of a Markdown page."""
     yield from (f"# Sensitivity of {about}", "", _counted(found), "")
     yield from (f"- *{kind}*: {text}." for kind, text in ABOUT.items())
@@ -194,7 +195,7 @@ def table(found: Sequence[Result], about: str) -> Iterator[str]:
     yield from ("", *marks.table(_HEADS, rows))
 
 
-def page(found: Sequence[Result], about: str, folder: Path) -> str:
+def page(found: Sequence[DefectResult], about: str, folder: Path) -> str:
     """The same as one HTML document that works offline; it links to the runs that are kept."""
     return document(
         "sensitivity.html",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cluster.waiting import wait_until
-from harness.recording.stage import Stage
+from harness.recording.context import RunContext
 from harness.registry import condition
 from plans.grammar.names import BookieName, LedgerName
 from plans.grammar.steps import Condition, Quiet
@@ -41,8 +41,8 @@ class Limbo(_OfLedger):
 
 
 @condition(Limbo)
-def limbo(stage: Stage, wanted: Limbo) -> tuple[bool, str]:
-    status, answer = _answer(stage, wanted)
+def limbo(context: RunContext, wanted: Limbo) -> tuple[bool, str]:
+    status, answer = _answer(context, wanted)
     return status == UNKNOWN_STATE, answer
 
 
@@ -51,8 +51,8 @@ class NotLimbo(_OfLedger):
 
 
 @condition(NotLimbo)
-def not_limbo(stage: Stage, wanted: NotLimbo) -> tuple[bool, str]:
-    status, answer = _answer(stage, wanted)
+def not_limbo(context: RunContext, wanted: NotLimbo) -> tuple[bool, str]:
+    status, answer = _answer(context, wanted)
     return status not in (None, UNKNOWN_STATE), answer
 
 
@@ -61,49 +61,52 @@ class Forgotten(_OfLedger):
 
 
 @condition(Forgotten)
-def forgotten(stage: Stage, wanted: Forgotten) -> tuple[bool, str]:
-    status, answer = _answer(stage, wanted)
+def forgotten(context: RunContext, wanted: Forgotten) -> tuple[bool, str]:
+    status, answer = _answer(context, wanted)
     return status == NO_LEDGER, answer
 
 
-def _answer(stage: Stage, wanted: _OfLedger) -> tuple[int | None, str]:
-    status = stage.cluster.answer(wanted.target, stage.ledgers.id(wanted.ledger), _NO_SUCH_ENTRY_ID)
+def _answer(context: RunContext, wanted: _OfLedger) -> tuple[int | None, str]:
+    status = context.cluster.answer(wanted.target, context.ledgers.id(wanted.ledger), _NO_SUCH_ENTRY_ID)
     return status, f"{wanted.target} {_answer_text(status)}"
 
 
 @condition(Quiet)
-def quiet(stage: Stage, wanted: Quiet) -> tuple[bool, str]:  # noqa: ARG001  # takes no parameters
-    present = stage.cluster.metadata.registered()
-    for name in stage.cluster.bookies:
+def quiet(context: RunContext, wanted: Quiet) -> tuple[bool, str]:  # noqa: ARG001  # takes no parameters
+    present = context.cluster.metadata.registered()
+    for name in context.cluster.bookies:
         if name not in present:
             return False, f"{name} is not registered"
-        for ledger in stage.cluster.metadata.ledgers() or [0]:
-            status = stage.cluster.answer(name, ledger, _NO_SUCH_ENTRY_ID)
+        for ledger in context.cluster.metadata.ledgers() or [0]:
+            status = context.cluster.answer(name, ledger, _NO_SUCH_ENTRY_ID)
             if status in (None, UNKNOWN_STATE):
                 return False, f"{name} {_answer_text(status)} for ledger {ledger}"
-        if repairing(stage, name):
+        if repairing(context, name):
             return False, f"{name} is checking and repairing its entries"
-    return True, f"all {len(stage.cluster.bookies)} bookies registered, answering, none in limbo or repairing"
+    return (
+        True,
+        f"all {len(context.cluster.bookies)} bookies registered, answering, none in limbo or repairing",
+    )
 
 
 def _answer_text(status: int | None) -> str:
     return f"answers {_MEANING.get(status, status)}" if status is not None else "does not answer"
 
 
-def repairing(stage: Stage, bookie: str) -> bool:
+def repairing(context: RunContext, bookie: str) -> bool:
     """Whether the boot has begun to check and repair its entries and has not finished."""
-    return _goes_on(stage, bookie, _CHECK)
+    return _goes_on(context, bookie, _CHECK)
 
 
-def await_preboot_check(stage: Stage, bookie: str, timeout_s: float) -> None:
+def await_preboot_check(context: RunContext, bookie: str, timeout_s: float) -> None:
     """Wait until the boot's preboot check, if any, has ended, well or with an error.
 
     A bookie does not wait for it (docs/findings/preboot-not-awaited.md). ``NotReadyError`` after the time.
     """
 
     def ended() -> tuple[bool, str]:
-        stage.assert_alive()
-        return not _goes_on(stage, bookie, _PREBOOT_CHECK), f"{bookie} marks its ledgers"
+        context.assert_alive()
+        return not _goes_on(context, bookie, _PREBOOT_CHECK), f"{bookie} marks its ledgers"
 
     try:
         wait_until(ended, timeout_s, f"the end of {bookie}'s preboot check")
@@ -113,5 +116,5 @@ def await_preboot_check(stage: Stage, bookie: str, timeout_s: float) -> None:
         ) from error
 
 
-def _goes_on(stage: Stage, bookie: str, tells: Mapping[str, bool]) -> bool:
-    return next((tells[one.event] for one in reversed(stage.boot_log(bookie)) if one.event in tells), False)
+def _goes_on(context: RunContext, bookie: str, tells: Mapping[str, bool]) -> bool:
+    return next((tells[one.event] for one in reversed(context.boot_log(bookie)) if one.event in tells), False)

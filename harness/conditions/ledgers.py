@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from harness.recording.stage import Stage
+from harness.recording.context import RunContext
 from harness.registry import condition
 from plans.grammar.names import GivenFault, LedgerName, LoadName
 from plans.grammar.steps import Condition
@@ -21,8 +21,8 @@ class State(Condition):
 
 
 @condition(State)
-def state(stage: Stage, wanted: State) -> tuple[bool, str]:
-    found = stage.cluster.metadata.ledger(stage.ledgers.id(wanted.ledger))
+def state(context: RunContext, wanted: State) -> tuple[bool, str]:
+    found = context.cluster.metadata.ledger(context.ledgers.id(wanted.ledger))
     if found is None:
         return False, f"{wanted.ledger} has no metadata"
     return found[0].state.name.lower() == wanted.state, f"{wanted.ledger} is {found[0].state.name}"
@@ -36,8 +36,8 @@ class Fragments(Condition):
 
 
 @condition(Fragments)
-def fragments(stage: Stage, wanted: Fragments) -> tuple[bool, str]:
-    found = stage.cluster.metadata.ledger(stage.ledgers.id(wanted.ledger))
+def fragments(context: RunContext, wanted: Fragments) -> tuple[bool, str]:
+    found = context.cluster.metadata.ledger(context.ledgers.id(wanted.ledger))
     if found is None:
         return False, f"{wanted.ledger} has no metadata"
     firsts = tuple(fragment.first_entry for fragment in found[0].fragments)
@@ -53,15 +53,15 @@ class Acked(Condition):
 
 
 @condition(Acked)
-def acked(stage: Stage, wanted: Acked) -> tuple[bool, str]:
-    count = acked_entries(stage, wanted.ledger)
+def acked(context: RunContext, wanted: Acked) -> tuple[bool, str]:
+    count = acked_entries(context, wanted.ledger)
     return count >= wanted.entries, f"{count} of {wanted.entries} adds to {wanted.ledger} acknowledged"
 
 
-def acked_entries(stage: Stage, ledger: str) -> int:
+def acked_entries(context: RunContext, ledger: str) -> int:
     """Number of adds to a named ledger that were acknowledged to its writers up to now."""
-    handles = stage.ledgers.handles(ledger)
-    return sum(stage.client(client).status(handle).acked for client, handle in handles)
+    handles = context.ledgers.handles(ledger)
+    return sum(context.client(client).status(handle).acked for client, handle in handles)
 
 
 class Acted(Condition):
@@ -72,8 +72,8 @@ class Acted(Condition):
 
 
 @condition(Acted)
-def acted(stage: Stage, wanted: Acted) -> tuple[bool, str]:
-    count = stage.faults.acted(wanted.fault)
+def acted(context: RunContext, wanted: Acted) -> tuple[bool, str]:
+    count = context.nemesis.acted(wanted.fault)
     if count is None:
         return False, f"no fault named {wanted.fault} is in force"
     return count >= wanted.times, f"{wanted.fault} has acted {count} of {wanted.times} times"
@@ -86,7 +86,7 @@ class Done(Condition):
 
 
 @condition(Done)
-def done(stage: Stage, wanted: Done) -> tuple[bool, str]:
-    if wanted.load not in stage.loads:
+def done(context: RunContext, wanted: Done) -> tuple[bool, str]:
+    if wanted.load not in context.loads:
         raise UsageError(f"no load {wanted.load!r} is running", remedy="wait for it before it is ended")
-    return stage.loads[wanted.load].totals.done(), f"load {wanted.load} is running"
+    return context.loads[wanted.load].totals.done(), f"load {wanted.load} is running"

@@ -15,7 +15,7 @@ from pydantic import Field
 from cluster.interface import ProcessState
 from cluster.metadata import RepairRecords
 from evidence.collect.logs import COUNTS, LogEvent
-from harness.recording.stage import Stage
+from harness.recording.context import RunContext
 from harness.registry import Look, beginning, condition
 from plans.grammar.names import LedgerName, ServerName
 from plans.grammar.steps import Condition
@@ -38,8 +38,8 @@ class Marked(Condition):
 
 
 @condition(Marked)
-def marked(stage: Stage, wanted: Marked) -> tuple[bool, str]:
-    found = stage.ledgers.id(wanted.ledger) in _repairs(stage).under_replicated()
+def marked(context: RunContext, wanted: Marked) -> tuple[bool, str]:
+    found = context.ledgers.id(wanted.ledger) in _repairs(context).under_replicated()
     return found is wanted.wanted, f"{wanted.ledger} is {'' if found else 'not '}marked as lacking copies"
 
 
@@ -50,8 +50,8 @@ class Locked(Condition):
 
 
 @condition(Locked)
-def locked(stage: Stage, wanted: Locked) -> tuple[bool, str]:
-    found = stage.ledgers.id(wanted.ledger) in _repairs(stage).under_repair()
+def locked(context: RunContext, wanted: Locked) -> tuple[bool, str]:
+    found = context.ledgers.id(wanted.ledger) in _repairs(context).under_repair()
     return found, f"{wanted.ledger} is {'' if found else 'not '}locked by a worker"
 
 
@@ -62,8 +62,8 @@ class Candidate(Condition):
 
 
 @condition(Candidate)
-def candidate(stage: Stage, wanted: Candidate) -> tuple[bool, str]:
-    found = wanted.target in _repairs(stage).votes().values()
+def candidate(context: RunContext, wanted: Candidate) -> tuple[bool, str]:
+    found = wanted.target in _repairs(context).votes().values()
     return found, f"{wanted.target} has {'cast a' if found else 'no'} vote"
 
 
@@ -79,19 +79,19 @@ class Replicated(Condition):
 
 
 @beginning(Replicated)
-def replicated(stage: Stage, wanted: Replicated) -> Look:
-    repairs = _repairs(stage)
+def replicated(context: RunContext, wanted: Replicated) -> Look:
+    repairs = _repairs(context)
     since: tuple[int, int] | None = None  # just the bookies that run are registered: monotonic ns, wall ms
 
     def look() -> tuple[bool, str]:
         nonlocal since
-        difference = _unsettled(stage)
+        difference = _unsettled(context)
         if difference is not None:
             since = None
             return False, difference
         since = since or _now()
-        if not any(_ended_since(stage, wanted.audit, *since)):
-            return False, f"no audit of {wanted.audit} has ended that began since; {_auditor(stage)}"
+        if not any(_ended_since(context, wanted.audit, *since)):
+            return False, f"no audit of {wanted.audit} has ended that began since; {_auditor(context)}"
         # What the audit found is marked before it ends, so the marks are looked at after its end.
         lacking, busy = repairs.under_replicated(), repairs.under_repair()
         if lacking or busy:
@@ -114,16 +114,16 @@ class ReplicasCounted(Condition):
 
 
 @beginning(ReplicasCounted)
-def replicas_counted(stage: Stage, wanted: ReplicasCounted) -> Look:
+def replicas_counted(context: RunContext, wanted: ReplicasCounted) -> Look:
     """``ContradictedError`` once enough consecutive checks agree on other numbers."""
-    _repairs(stage)  # refuses a cluster without autorecovery
+    _repairs(context)  # refuses a cluster without autorecovery
     since = _now()
     expected = {name: getattr(wanted, name) for name in COUNTS.values()}
 
     def look() -> tuple[bool, str]:
-        ended = list(_ended_since(stage, "replicas", *since))
+        ended = list(_ended_since(context, "replicas", *since))
         if not ended:
-            return False, f"no check of replicas has ended that began since; {_auditor(stage)}"
+            return False, f"no check of replicas has ended that began since; {_auditor(context)}"
         last = [{name: one.detail.get(name) for name in COUNTS.values()} for one in ended[-_ENOUGH_CHECKS:]]
         text = "ledgers counted: " + ", ".join(f"{name} {count}" for name, count in last[-1].items())
         if last[-1] != expected and last == [last[-1]] * _ENOUGH_CHECKS:
@@ -134,19 +134,19 @@ def replicas_counted(stage: Stage, wanted: ReplicasCounted) -> Look:
     return look
 
 
-def _unsettled(stage: Stage) -> str | None:
+def _unsettled(context: RunContext) -> str | None:
     """How the registered bookies differ from the running bookies, None when they do not."""
-    there = stage.cluster.metadata.registered()
-    run = {name for name, one in stage.cluster.bookies.items() if one.state is ProcessState.RUNNING}
+    there = context.cluster.metadata.registered()
+    run = {name for name, one in context.cluster.bookies.items() if one.state is ProcessState.RUNNING}
     if there == run:
         return None
     gone, late = sorted(there - run), sorted(run - there)
     return f"registered though not running: {gone}; running and not registered: {late}"
 
 
-def _auditor(stage: Stage) -> str:
+def _auditor(context: RunContext) -> str:
     """The auditor, or the autorecovery processes that have ended: an expired session ends a process."""
-    cluster = stage.cluster
+    cluster = context.cluster
     if found := cluster.repairs.auditor():
         return f"the auditor is {found}"
     ended = [name for name, one in cluster.autorecovery.items() if one.state is not ProcessState.RUNNING]
@@ -158,21 +158,21 @@ def _now() -> tuple[int, int]:
     return time.monotonic_ns(), time.time_ns() // 1_000_000
 
 
-def _ended_since(stage: Stage, audit: str, since_ns: int, since_ms: int) -> Iterator[LogEvent]:
+def _ended_since(context: RunContext, audit: str, since_ns: int, since_ms: int) -> Iterator[LogEvent]:
     """The ends of audits that began later, of each process in its order."""
     starts, ends = _AUDITS[audit]
-    for name in stage.cluster.autorecovery:
+    for name in context.cluster.autorecovery:
         later = False
-        for event in stage.boot_log(name):
+        for event in context.boot_log(name):
             if event.event == starts:  # 4.18 dates its lines in whole milliseconds of the wall clock
                 later = event.at_ns > since_ns if event.at_ns else event.wall_ms > since_ms
             elif event.event == ends and later:
                 yield event
 
 
-def _repairs(stage: Stage) -> RepairRecords:
-    if not stage.cluster.autorecovery:
+def _repairs(context: RunContext) -> RepairRecords:
+    if not context.cluster.autorecovery:
         raise UsageError(
             "this cluster has no autorecovery", remedy="write `autorecovery: 1` under `cluster` in the plan"
         )
-    return stage.cluster.repairs
+    return context.cluster.repairs

@@ -12,7 +12,7 @@ from pydantic import Field, WithJsonSchema
 
 from cluster.interface import ProcessState
 from evidence.collect.logs import BOOKIE_EVENTS
-from harness.recording.stage import Stage
+from harness.recording.context import RunContext
 from harness.registry import condition
 from plans.grammar.names import BookieName, ClientName, ServerName, one_of
 from plans.grammar.steps import Condition
@@ -35,12 +35,12 @@ class Ready(Condition):
 
 
 @condition(Ready)
-def ready(stage: Stage, wanted: Ready) -> tuple[bool, str]:
-    return _is_ready(stage, wanted.target)
+def ready(context: RunContext, wanted: Ready) -> tuple[bool, str]:
+    return _is_ready(context, wanted.target)
 
 
-def _is_ready(stage: Stage, name: str) -> tuple[bool, str]:
-    process = stage.cluster.process(name)
+def _is_ready(context: RunContext, name: str) -> tuple[bool, str]:
+    process = context.cluster.process(name)
     if process.state is not ProcessState.RUNNING:
         return False, f"{name} is {process.state}"
     try:
@@ -57,8 +57,8 @@ class Down(Condition):
 
 
 @condition(Down)
-def down(stage: Stage, wanted: Down) -> tuple[bool, str]:
-    state = stage.cluster.process(wanted.target).state
+def down(context: RunContext, wanted: Down) -> tuple[bool, str]:
+    state = context.cluster.process(wanted.target).state
     return state is ProcessState.DOWN, f"{wanted.target} is {state}"
 
 
@@ -69,8 +69,8 @@ class Refused(Condition):
 
 
 @condition(Refused)
-def refused(stage: Stage, wanted: Refused) -> tuple[bool, str]:
-    process = stage.cluster.process(wanted.target)
+def refused(context: RunContext, wanted: Refused) -> tuple[bool, str]:
+    process = context.cluster.process(wanted.target)
     refusal = process.refusal()
     return refusal is not None, str(refusal or f"{wanted.target} boot {process.boot} is {process.state}")
 
@@ -84,11 +84,13 @@ class Said(Condition):
 
 
 @condition(Said)
-def said(stage: Stage, wanted: Said) -> tuple[bool, str]:
+def said(context: RunContext, wanted: Said) -> tuple[bool, str]:
     """``ContradictedError`` when the event cannot come any more."""
-    process = stage.cluster.process(wanted.target)
-    too_late = wanted.event in _BEFORE_READY and _is_ready(stage, wanted.target)[0]  # before the log is read
-    found = Counter(one.event for one in stage.boot_log(wanted.target))
+    process = context.cluster.process(wanted.target)
+    too_late = (
+        wanted.event in _BEFORE_READY and _is_ready(context, wanted.target)[0]
+    )  # before the log is read
+    found = Counter(one.event for one in context.boot_log(wanted.target))
     who, times = f"{wanted.target} boot {process.boot}", found[wanted.event]
     if times >= wanted.times:
         return True, f"{who} logged {wanted.event}" + (f" {times} times" if times > 1 else "")
@@ -106,8 +108,8 @@ class Registered(Condition):
 
 
 @condition(Registered)
-def registered(stage: Stage, wanted: Registered) -> tuple[bool, str]:
-    metadata = stage.cluster.metadata
+def registered(context: RunContext, wanted: Registered) -> tuple[bool, str]:
+    metadata = context.cluster.metadata
     if wanted.target not in metadata.registered():
         return wanted.state == "absent", f"{wanted.target} is not registered"
     state = "writable" if wanted.target in metadata.writable() else "read_only"
@@ -122,7 +124,7 @@ class Known(Condition):
 
 
 @condition(Known)
-def known(stage: Stage, wanted: Known) -> tuple[bool, str]:
-    if stage.client(wanted.client).knows(bookie_id(wanted.target)).known:
+def known(context: RunContext, wanted: Known) -> tuple[bool, str]:
+    if context.client(wanted.client).knows(bookie_id(wanted.target)).known:
         return True, f"{wanted.client} knows {wanted.target}"
     return False, f"{wanted.client} does not know {wanted.target} yet"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from cluster.interface import Bookie
 from evidence.raw.journal import journal_id, parse
-from harness.recording.stage import Stage
+from harness.recording.context import RunContext
 from harness.registry import Look, beginning, condition
 from plans.cluster import of_journal
 from plans.grammar.names import BookieName, LedgerName
@@ -31,8 +31,8 @@ class Checkpointed(Condition):
 
 
 @beginning(Checkpointed)
-def checkpointed(stage: Stage, wanted: Checkpointed) -> Look:
-    return checkpoints_ended(stage.cluster.bookie(wanted.target))
+def checkpointed(context: RunContext, wanted: Checkpointed) -> Look:
+    return checkpoints_ended(context.cluster.bookie(wanted.target))
 
 
 def checkpoints_ended(bookie: Bookie) -> Look:
@@ -55,9 +55,9 @@ class FenceJournaled(Condition):
 
 
 @condition(FenceJournaled)
-def fence_journaled(stage: Stage, wanted: FenceJournaled) -> tuple[bool, str]:
-    bookie = stage.cluster.bookie(wanted.target)
-    ledger = stage.ledgers.id(wanted.ledger)
+def fence_journaled(context: RunContext, wanted: FenceJournaled) -> tuple[bool, str]:
+    bookie = context.cluster.bookie(wanted.target)
+    ledger = context.ledgers.id(wanted.ledger)
     journals = [folder for place, folder in bookie.places().items() if of_journal(place)]
     files = [file for folder in journals for file in (folder / "current").glob("*.txn")]
     if any(ledger in parse(file.read_bytes()).fenced for file in files if journal_id(file.name) is not None):

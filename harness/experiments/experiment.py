@@ -156,7 +156,7 @@ def outcome_of(unit: Experiment, status: Status, **fields: Any) -> Outcome:
     return Outcome(*what, judged_by=code_stamp(), **fields)
 
 
-def judged_otherwise(outcomes: Sequence[Outcome]) -> int:
+def judged_by_other_code(outcomes: Sequence[Outcome]) -> int:
     """Number of outcomes that other code judged: it may have missed what this code finds."""
     return sum(one.judged_by != code_stamp() for one in outcomes)
 

@@ -93,7 +93,7 @@ def alone(path: Path, running: str, *, remedy: str) -> Iterator[None]:
 
 
 def begin(place: Path, name: str, units: Sequence[Experiment]) -> Store:
-    """A new night below ``place`` (the folder of all of the campaign's nights)."""
+    """A new execution below ``place`` (the folder of all executions of the campaign)."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     path = place / stamp
     number = 0
@@ -107,13 +107,13 @@ def begin(place: Path, name: str, units: Sequence[Experiment]) -> Store:
 
 
 def unfinished(place: Path, units: Sequence[Experiment]) -> Store | None:
-    """The newest night if it has exactly these units and some have no outcome."""
-    newest = next(iter(nights(place)), None)
+    """The newest execution if it has exactly these units and some have no outcome."""
+    newest = next(iter(executions(place)), None)
     return newest if newest and newest.of(units) and not newest.finished else None
 
 
-def nights(place: Path) -> Iterator[Store]:
-    """The nights that are stored below ``place``, the newest first; damaged ones are left out."""
+def executions(place: Path) -> Iterator[Store]:
+    """The executions that are stored below ``place``, the newest first; damaged ones are left out."""
     for path in sorted(place.glob(f"*/{STATE}"), reverse=True):
         try:
             yield Store(path.parent, _STATE.validate_python(read_json(path)))
@@ -122,9 +122,9 @@ def nights(place: Path) -> Iterator[Store]:
 
 
 def prune(place: Path, keep: int) -> list[Path]:
-    """Remove all but the newest ``keep`` nights below ``place``, none in progress; what was removed."""
+    """Remove all but the newest ``keep`` executions below ``place``, none in progress; what was removed."""
     removed = []
-    for store in islice(nights(place), keep, None):
+    for store in islice(executions(place), keep, None):
         try:
             with store.alone():
                 shutil.rmtree(store.path)

@@ -56,11 +56,11 @@ def main(work: str, results: Path, orders: int, answers: int) -> None:
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
     """Begin to shut down; a second interrupt (Ctrl-C, and the parent that ends) must not cut that short."""
-    _deafen()
+    _ignore_signals()
     raise KeyboardInterrupt
 
 
-def _deafen() -> None:
+def _ignore_signals() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
 
@@ -72,7 +72,7 @@ def _serve(orders: int, answers: int, answer: Callable[[Order], Answer]) -> None
     threading.Thread(target=_listen, args=(source, waiting), daemon=True).start()
     while (order := waiting.get()) is not None:
         sink.send(answer(order))
-    _deafen()  # what is left is to shut down
+    _ignore_signals()  # what is left is to shut down
 
 
 def _listen(source: Connection[None, Order], waiting: queue.SimpleQueue[Order | None]) -> None:

@@ -14,7 +14,7 @@ from cluster.waiting import wait_until
 from evidence.codes import ErrorCode
 from evidence.folder import RunFolder
 from harness.conditions.answers import quiet
-from harness.recording.stage import Stage, noted
+from harness.recording.context import RunContext, noted
 from harness.registry import alive_and
 from harness.steps.loads import end_load
 from nemesis.processes import READY_TIMEOUT_S, restart
@@ -36,73 +36,75 @@ _MEANING: dict[int, str] = {
 }
 
 
-def heal_everything(stage: Stage) -> None:
+def heal_everything(context: RunContext) -> None:
     """End all loads, undo all faults, start bookies that died, and wait for the quiet state."""
-    for name in list(stage.loads):
-        with noted(stage):
-            stage.narrator.event(end_load(stage, name))
-    with noted(stage):
-        healed = stage.faults.heal()
-        stage.narrator.event(f"heal {', '.join(healed)}" if healed else "heal: no fault in force")
-    _bring_back(stage)
-    with noted(stage):
+    for name in list(context.loads):
+        with noted(context):
+            context.narrator.event(end_load(context, name))
+    with noted(context):
+        healed = context.nemesis.heal()
+        context.narrator.event(f"heal {', '.join(healed)}" if healed else "heal: no fault in force")
+    _bring_back(context)
+    with noted(context):
         try:
-            stage.narrator.event(f"quiet: {await_quiet(stage)}")
+            context.narrator.event(f"quiet: {await_quiet(context)}")
         except NotReadyError as error:
-            stage.narrator.event(f"not quiet: {error}", style="yellow")
-            stage.steps.write({"step": NOT_QUIET, "error": str(error)})
+            context.narrator.event(f"not quiet: {error}", style="yellow")
+            context.steps.write({"step": NOT_QUIET, "error": str(error)})
 
 
-def _bring_back(stage: Stage) -> None:
+def _bring_back(context: RunContext) -> None:
     """Start each bookie once more that has ended on its own, so that it can be asked."""
-    under_fault = {name for fault in stage.faults.in_force() for name in fault.target.split(",")}
-    for name, bookie in stage.cluster.bookies.items():
+    under_fault = {name for fault in context.nemesis.in_force() for name in fault.target.split(",")}
+    for name, bookie in context.cluster.bookies.items():
         if bookie.state is ProcessState.DOWN and name not in under_fault:
-            with noted(stage):
-                stage.narrator.event(f"start {name}, which ended on its own")
+            with noted(context):
+                context.narrator.event(f"start {name}, which ended on its own")
                 restart(bookie, timeout_s=READY_TIMEOUT_S)
 
 
-def await_quiet(stage: Stage) -> str:
+def await_quiet(context: RunContext) -> str:
     """Wait for the quiet state and describe it; ``NotReadyError`` when it is not reached."""
-    patience_s = stage.plan.plan.limits.quiet_s
-    return wait_until(lambda: alive_and(stage, lambda: quiet(stage, Quiet())), patience_s, "the quiet state")
+    patience_s = context.plan.plan.limits.quiet_s
+    return wait_until(
+        lambda: alive_and(context, lambda: quiet(context, Quiet())), patience_s, "the quiet state"
+    )
 
 
-def observe(stage: Stage) -> Mapping[str, object]:
+def observe(context: RunContext) -> Mapping[str, object]:
     """A census, final reads with recovery, a census again; returns the final state of each ledger.
 
     An observation that the servers prevent is noted, and the others are made nevertheless.
     """
     finals: Mapping[str, object] = {}
-    with noted(stage):
-        stage.narrator.event(take_census(stage))
-    with noted(stage):
-        finals = _final_reads(stage)
-    with noted(stage):
-        stage.narrator.event(take_census(stage))
+    with noted(context):
+        context.narrator.event(take_census(context))
+    with noted(context):
+        finals = _final_reads(context)
+    with noted(context):
+        context.narrator.event(take_census(context))
     return finals
 
 
-def _final_reads(stage: Stage) -> Mapping[str, object]:
-    ledgers = stage.cluster.metadata.ledgers()
-    observer = stage.commands(stage.cluster.observer, _OBSERVATION_TIMEOUT_S)
+def _final_reads(context: RunContext) -> Mapping[str, object]:
+    ledgers = context.cluster.metadata.ledgers()
+    observer = context.commands(context.cluster.observer, _OBSERVATION_TIMEOUT_S)
     found = observer.final(ledgers, attempts=_FINAL_ATTEMPTS, timeout_s=_FINAL_TIMEOUT_S)
     finals = _done(found, "final").ledgers
     opened = sum(1 for final in finals.values() if "error" not in final)
     entries = sum(int(final["read"]) for final in finals.values())
-    stage.narrator.event(
+    context.narrator.event(
         f"observer opens {opened} of {len(ledgers)} ledgers with recovery, reads {entries:,} entries"
     )
     return finals
 
 
-def take_census(stage: Stage, only: int | None = None) -> str:
+def take_census(context: RunContext, only: int | None = None) -> str:
     """Ask every bookie for each entry that may exist (of ledger ``only``, or of all), straight."""
-    stage.censuses += 1
-    number = stage.censuses
-    spans = _spans(stage, [one for one in stage.cluster.metadata.ledgers() if only in (None, one)])
-    observer = stage.commands(stage.cluster.observer, _OBSERVATION_TIMEOUT_S)
+    context.censuses += 1
+    number = context.censuses
+    spans = _spans(context, [one for one in context.cluster.metadata.ledgers() if only in (None, one)])
+    observer = context.commands(context.cluster.observer, _OBSERVATION_TIMEOUT_S)
     counts = _done(observer.census(number, spans, _CENSUS_OUTSTANDING), "census")
     codes = sorted(counts.codes.items())
     parts = [f"{count:,} {_MEANING.get(code, f'error {code}')}" for code, count in codes]
@@ -118,17 +120,17 @@ def _done(result: R, do: str) -> R:
     return result
 
 
-def _spans(stage: Stage, ledgers: Iterable[int]) -> list[dict[str, object]]:
+def _spans(context: RunContext, ledgers: Iterable[int]) -> list[dict[str, object]]:
     """For each ledger: entries 0..highest id that a client tried to add, asked of every bookie."""
-    highest = _highest_attempts(stage.folder)
-    bookies = sorted(stage.cluster.bookies)
+    highest = _highest_attempts(context.folder)
+    bookies = sorted(context.cluster.bookies)
     spans: list[dict[str, object]] = []
     for ledger in ledgers:
-        found = stage.cluster.metadata.ledger(ledger)
+        found = context.cluster.metadata.ledger(ledger)
         closed_at = found[0].last_entry if found is not None else None
         last = max(highest.get(ledger, -1), -1 if closed_at is None else closed_at)
         if last >= _MOST_ASKED:
-            stage.note(f"no census of ledger {ledger}: its ids go up to {last:,}, beyond {_MOST_ASKED:,}")
+            context.note(f"no census of ledger {ledger}: its ids go up to {last:,}, beyond {_MOST_ASKED:,}")
         elif last >= 0:
             spans.append({"ledger": ledger, "first": 0, "last": last, "bookies": bookies})
     return spans

@@ -16,7 +16,7 @@ from cluster.releases import artifacts
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from harness.judging import Judge
-from harness.recording.stage import Stage
+from harness.recording.context import RunContext
 from protocol.addresses import ZOOKEEPER
 from protocol.errors import Interrupted, UsageError
 from protocol.java import java
@@ -33,22 +33,22 @@ def require_terminal() -> None:
         )
 
 
-def pause(stage: Stage, judge: Judge, *, on: str) -> None:
+def pause(context: RunContext, judge: Judge, *, on: str) -> None:
     """Judge the present evidence, and if the user's condition holds, wait while the cluster runs."""
-    stage.narrator.event("judging what was recorded, with everything up")
-    verdict = _so_far(stage.folder, judge)
+    context.narrator.event("judging what was recorded, with everything up")
+    verdict = _so_far(context.folder, judge)
     if on == ANOMALY and verdict.verdict is not Verdict.ANOMALY:
         return
-    stage.narrator.event(f"PAUSED: {verdict.headline}", style="bold")
-    for line in _inside(stage):
-        stage.narrator.line(line)
+    context.narrator.event(f"PAUSED: {verdict.headline}", style="bold")
+    for line in _inside(context):
+        context.narrator.line(line)
     began = time.monotonic()
     try:
         sys.stdin.readline()
     except Interrupted as interrupt:
         if interrupt.number != signal.SIGINT:  # Ctrl-C ends the pause as Enter does
             raise
-    stage.narrator.event(f"going on after {time.monotonic() - began:.0f} s")
+    context.narrator.event(f"going on after {time.monotonic() - began:.0f} s")
 
 
 def _so_far(folder: RunFolder, judge: Judge) -> RunVerdict:
@@ -69,19 +69,19 @@ def _so_far(folder: RunFolder, judge: Judge) -> RunVerdict:
         shutil.rmtree(folder.scratch, ignore_errors=True)
 
 
-def _inside(stage: Stage) -> Iterator[str]:
+def _inside(context: RunContext) -> Iterator[str]:
     """The addresses of all processes, and commands to inspect them."""
-    cluster = stage.cluster
+    cluster = context.cluster
     for name in (ZOOKEEPER, *cluster.bookies):
         process = cluster.process(name)
         address = getattr(process, "address", None)
         at = f"{address[0]}:{address[1]}" if address else "no address"
         yield f"  {name:6} {process.state}, boot {process.boot}, {at}, log {process.log}"
-    known = stage.ledgers.known()
+    known = context.ledgers.known()
     yield f"  ledgers: {', '.join(f'{name} = {ledger}' for name, ledger in known.items()) or 'none'}"
     name, bookie = next(iter(cluster.bookies.items()))
-    server = stage.folder.server(name).absolute()
-    jars = artifacts.class_path(str(stage.folder.run()["versions"][name])).folder
+    server = context.folder.server(name).absolute()
+    jars = artifacts.class_path(str(context.folder.run()["versions"][name])).folder
     yield "  BookKeeper's shell, for instance for a ledger's metadata:"
     yield (
         f"    {java()} -cp '{jars}/*' -Djdk.net.hosts.file={server}/hosts {_SHELL} "

@@ -15,8 +15,8 @@ from functools import partial
 
 from evidence.codes import Outcome
 from evidence.recorders import CONTRADICTED
+from harness.recording.context import RunContext, in_background, of_servers, sentence
 from harness.recording.finals import await_quiet
-from harness.recording.stage import Stage, in_background, of_servers, sentence
 from harness.registry import STEPS, Done, await_condition
 from harness.steps.faults import inject
 from nemesis.registry import FAULTS, Fault
@@ -37,146 +37,148 @@ class StepsOverError(NotReadyError):
     """A condition was not reached, and the plan says that its other steps are skipped then."""
 
 
-def run_rounds(stage: Stage) -> None:
+def run_rounds(context: RunContext) -> None:
     """Run all rounds, or stop at the step that ends the plan or deviates from it.
 
     Raises errors of the harness or the machine.
     """
     try:
-        _all_rounds(stage)
+        _all_rounds(context)
     except FencepostError as raised:
-        error, stage.ended_by = stage.ended_by or raised, None
-        if not of_servers(error, stage):
+        error, context.ended_by = context.ended_by or raised, None
+        if not of_servers(error, context):
             raise error from error.__cause__
         if not isinstance(error, StepsOverError):
-            stage.note(sentence(error))
-        stage.left_out = sentence(error)
-        stage.narrator.event(f"the steps behind are left out: {stage.left_out}", style="yellow")
+            context.note(sentence(error))
+        context.left_out = sentence(error)
+        context.narrator.event(f"the steps behind are left out: {context.left_out}", style="yellow")
     finally:
-        stage.steps_until = None
+        context.steps_until = None
 
 
-def _all_rounds(stage: Stage) -> None:
-    plan = stage.plan.plan
+def _all_rounds(context: RunContext) -> None:
+    plan = context.plan.plan
     for number in range(1, plan.rounds + 1):
         if number > 1:
-            _between(stage)
-        stage.round = number
-        stage.ledgers.begin_round(number)
+            _between(context)
+        context.round = number
+        context.ledgers.begin_round(number)
         if plan.rounds > 1:
-            stage.narrator.event(f"round {number} of {plan.rounds}", style="bold")
-        perform(plan.steps, stage)
+            context.narrator.event(f"round {number} of {plan.rounds}", style="bold")
+        perform(plan.steps, context)
 
 
-def _between(stage: Stage) -> None:
+def _between(context: RunContext) -> None:
     """Heal what is in force, and wait until the cluster is as it was when a fault had touched it."""
-    healed = stage.faults.heal()
+    healed = context.nemesis.heal()
     if healed:
-        stage.narrator.event(f"heal {', '.join(healed)}")
-    if any(step.name in FAULTS for step in every(stage.plan.plan.steps)):
-        stage.narrator.event(f"quiet: {await_quiet(stage)}", style="dim")
+        context.narrator.event(f"heal {', '.join(healed)}")
+    if any(step.name in FAULTS for step in every(context.plan.plan.steps)):
+        context.narrator.event(f"quiet: {await_quiet(context)}", style="dim")
 
 
-def perform(steps: Sequence[Step], stage: Stage, *, path: Place = ()) -> None:
+def perform(steps: Sequence[Step], context: RunContext, *, path: Place = ()) -> None:
     """Run ``steps`` (resolved step specs) one after the other; ``path`` leads to their block.
 
-    An error ends the other branches too, at their next look at the cluster; it is the stage's ``ended_by``.
+    An error ends the other branches too, at their next look at the cluster; it is the context's ``ended_by``.
     """
     began, block_ns = time.monotonic(), time.monotonic_ns()
     try:
         for index, step in enumerate(steps):
-            stage.assert_alive()
-            _await_trigger(step, stage, began)
+            context.assert_alive()
+            _await_trigger(step, context, began)
             if isinstance(step, Together):
                 places = [(*path, index, number) for number in range(len(step.branches))]
                 branches = [
-                    in_background(partial(perform, branch, stage, path=place), f"branch-{place[-1]}")
+                    in_background(partial(perform, branch, context, path=place), f"branch-{place[-1]}")
                     for branch, place in zip(step.branches, places, strict=True)
                 ]
                 wait(branches)
                 for branch in branches:
                     branch.result()
             else:
-                _perform_one(step, stage, (*path, index), block_ns)
+                _perform_one(step, context, (*path, index), block_ns)
     except FencepostError as error:
-        stage.ended_by = stage.ended_by or error
+        context.ended_by = context.ended_by or error
         raise
 
 
-def _await_trigger(step: Step, stage: Stage, began: float) -> None:
+def _await_trigger(step: Step, context: RunContext, began: float) -> None:
     if step.at_s is not None:
         time.sleep(max(0.0, began + step.at_s - time.monotonic()))
     if isinstance(step.when, Elapsed):
         time.sleep(step.when.for_s)
     elif step.when is not None:
-        await_condition(stage, step.when)
+        await_condition(context, step.when)
 
 
-def _perform_one(step: StepSpec, stage: Stage, path: Place, block_ns: int) -> None:
+def _perform_one(step: StepSpec, context: RunContext, path: Place, block_ns: int) -> None:
     """Run and record the step at ``path``, whose block began at ``block_ns``."""
-    record = partial(_record, stage, step, path, block_ns, time.monotonic_ns())
+    record = partial(_record, context, step, path, block_ns, time.monotonic_ns())
     try:
-        done = _done(step, stage)
+        done = _done(step, context)
     except FencepostError as error:
         facts = {CONTRADICTED: True} if isinstance(error, ContradictedError) else {}
         record(error=str(error), **facts)
         raise
     outcome = done.outcome.name.lower()
     record(outcome=outcome, text=done.text, facts=dict(done.facts))
-    stage.narrator.event(done.text)
+    context.narrator.event(done.text)
     if step.outcome not in ("any", outcome):
-        in_round = f" of round {stage.round}" if stage.plan.plan.rounds > 1 else ""
+        in_round = f" of round {context.round}" if context.plan.plan.rounds > 1 else ""
         raise StepError(
             f"step {step.name!r}{in_round} ended {outcome}, the plan wants {step.outcome}: {done.text}",
             remedy="say `outcome: any` on the step if this may happen, or if a `decides` judges it",
         )
 
 
-def _done(step: StepSpec, stage: Stage) -> Done:
+def _done(step: StepSpec, context: RunContext) -> Done:
     """Run one step; an act that may end in any way has an unknown outcome without a reply in time.
 
     Its client may also have been killed by a fault of the plan.
     """
     try:
-        return _run(step, stage)
+        return _run(step, context)
     except (NotReadyError, ClientError) as error:
         if isinstance(error, ClientError):
-            stage.assert_alive()
+            context.assert_alive()
         if isinstance(step.params, Act) and step.outcome in ("any", "unknown"):
             return Done(f"{step.params.client} {step.name} {step.params.ledger}: {error}", Outcome.UNKNOWN)
         raise
 
 
-def _run(step: StepSpec, stage: Stage) -> Done:
+def _run(step: StepSpec, context: RunContext) -> Done:
     if isinstance(step.params, Elapsed):
         time.sleep(step.params.for_s)
         return Done(f"waited {step.params.for_s:g} s")
     if isinstance(step.params, Condition):
-        return _waited(step.params, stage)
+        return _waited(step.params, context)
     if step.name in STEPS:
-        return STEPS[step.name].run(stage, step.params)
+        return STEPS[step.name].run(context, step.params)
     if isinstance(step.params, Fault):
-        return inject(stage, step.params)
+        return inject(context, step.params)
     raise UsageError(f"no step is named {step.name!r}", remedy="`fencepost list faults` shows the names")
 
 
-def _waited(wanted: Condition, stage: Stage) -> Done:
+def _waited(wanted: Condition, context: RunContext) -> Done:
     try:
-        return Done(f"{wanted.condition}: {await_condition(stage, wanted)}")
+        return Done(f"{wanted.condition}: {await_condition(context, wanted)}")
     except NotReadyError as error:
         if isinstance(wanted, Quiet) and wanted.otherwise == "finish":
             raise StepsOverError(str(error)) from error
         raise
 
 
-def _record(stage: Stage, step: StepSpec, path: Place, block_ns: int, began_ns: int, **what: object) -> None:
+def _record(
+    context: RunContext, step: StepSpec, path: Place, block_ns: int, began_ns: int, **what: object
+) -> None:
     params = step.params.model_dump(mode="json", by_alias=True)
-    stage.steps.write(
+    context.steps.write(
         {
             "step": step.name,
             "params": params,
             "path": list(path),
-            "round": stage.round,
+            "round": context.round,
             "block_ns": block_ns,
             "began_ns": began_ns,
             "ended_ns": time.monotonic_ns(),

@@ -26,14 +26,14 @@ from harness.narrator import Narrator
 from harness.own_settings import bookie_settings
 from harness.preparing import Prepared
 from harness.provenance import clock, cpu_s, load_since, provenance, waited_ns
+from harness.recording.context import Ledgers, RunContext, by_itself, format_death
 from harness.recording.finals import heal_everything, observe
 from harness.recording.pausing import pause
 from harness.recording.perform import run_rounds
-from harness.recording.stage import Ledgers, Stage, by_itself, format_death
 from harness.request import RunRequest, properties_of
 from harness.steps.admin import Admin
 from harness.steps.loads import abandon_all
-from nemesis.active import Active
+from nemesis.nemesis import Nemesis
 from plans.cluster import ClusterSpec
 from plans.grammar.rounds import every
 from plans.resolve import ResolvedPlan
@@ -70,21 +70,21 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator:
             if judge is not None:
                 judge.wait_warm()
             ledgers = Ledgers(steps, rounds=plan.plan.rounds)
-            active = Active(cluster, faults.write, ledger=ledgers.id, random=plan.stream)
-            stage = Stage(cluster, active, ledgers, narrator, plan, folder, steps)
+            active = Nemesis(cluster, faults.write, ledger=ledgers.id, random=plan.stream)
+            context = RunContext(cluster, active, ledgers, narrator, plan, folder, steps)
             if prepared.request.steps_s is not None:
-                stage.steps_until = time.monotonic() + prepared.request.steps_s
+                context.steps_until = time.monotonic() + prepared.request.steps_s
             try:
-                finals = _steps_and_observation(stage)
+                finals = _steps_and_observation(context)
                 if prepared.request.pause_on and judge is not None:
-                    pause(stage, judge, on=prepared.request.pause_on)
+                    pause(context, judge, on=prepared.request.pause_on)
             finally:
                 wire = _wire(cluster, narrator)
                 unplanned = cluster.unplanned()
                 for number, death in enumerate(unplanned, start=1):
                     narrator.event(f"UNPLANNED: {format_death(death)}", style="red")
                     faults.write(_unplanned_fault(number, death))
-                stage.otherwise += [format_death(death) for death in stage.unnoted()]
+                context.deviations += [format_death(death) for death in context.unnoted()]
             narrator.event("stopping everything")
         transactions(folder)
         own = prepared.request.backend == DEFAULT_BACKEND  # an engine's containers are none of our processes
@@ -92,7 +92,7 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator:
         load = load_since(began_ns, waited_before_ns)
         if busy := busy_text(folder.run()["load"], load):
             narrator.event(busy, style="yellow")
-        folder.write_end({**_end(stage, finals, wire, unplanned), "load": {**load, "cpu_s": spent_s}})
+        folder.write_end({**_end(context, finals, wire, unplanned), "load": {**load, "cpu_s": spent_s}})
     foreign = [death for death in unplanned if not by_itself(death)]
     if foreign:
         raise UnplannedDeathError(
@@ -101,23 +101,23 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator:
         )
 
 
-def _steps_and_observation(stage: Stage) -> Mapping[str, object]:
+def _steps_and_observation(context: RunContext) -> Mapping[str, object]:
     """The steps, then healing, census and final reads; returns the final state of each ledger.
 
-    A deviation from the plan only ends the steps (:mod:`harness.recording.stage`). After any other error
+    A deviation from the plan only ends the steps (:mod:`harness.recording.context`). After any other error
     nothing is healed, because no final reads follow that would need it, and the faults in force end with
     their servers.
     """
-    stage.cluster.observer.call("watch", timeout_s=120)  # it follows every ledger's metadata from here on
+    context.cluster.observer.call("watch", timeout_s=120)  # it follows every ledger's metadata from here on
     try:
-        run_rounds(stage)
-        heal_everything(stage)
-        return observe(stage)
+        run_rounds(context)
+        heal_everything(context)
+        return observe(context)
     except BaseException as error:
-        stage.narrator.event(f"ends early: {str(error) or type(error).__name__}", style="red")
-        if full := full_disk(stage.folder.path):
-            stage.narrator.event(full, style="red")
-        abandon_all(stage)
+        context.narrator.event(f"ends early: {str(error) or type(error).__name__}", style="red")
+        if full := full_disk(context.folder.path):
+            context.narrator.event(full, style="red")
+        abandon_all(context)
         raise
 
 
@@ -200,16 +200,19 @@ def _wire(cluster: Cluster, narrator: Narrator) -> Mapping[str, object] | None:
 
 
 def _end(
-    stage: Stage, finals: Mapping[str, object], wire: Mapping[str, object] | None, unplanned: list[Exit]
+    context: RunContext,
+    finals: Mapping[str, object],
+    wire: Mapping[str, object] | None,
+    unplanned: list[Exit],
 ) -> dict[str, object]:
     slots: Counter[str] = Counter()
-    for file in segment_files(stage.folder.operations):
+    for file in segment_files(context.folder.operations):
         slots[file.client] += file.slots
     return {
         **({} if wire is None else {"wire": wire}),
         "complete": True,
-        **({"left_out": stage.left_out} if stage.left_out else {}),
-        **({"otherwise": stage.otherwise} if stage.otherwise else {}),
+        **({"left_out": context.left_out} if context.left_out else {}),
+        **({"otherwise": context.deviations} if context.deviations else {}),
         "closed_ns": time.monotonic_ns(),
         "clock": clock(),
         # The number of slots that each client's files use, so that a later loss of a file is detected.

@@ -1,1 +1,1 @@
-"""The steps of a plan: each a model and the function that runs it on the stage."""
+"""The steps of a plan: each a model and the function that runs it on the context."""

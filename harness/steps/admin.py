@@ -13,7 +13,7 @@ from cluster.interface import ProcessState
 from cluster.processes.process import telling_lines
 from cluster.servers.admin import Administered
 from evidence.codes import Outcome
-from harness.recording.stage import Stage
+from harness.recording.context import RunContext
 from harness.registry import Done, step
 from plans.grammar.names import BookieName, one_of
 from plans.grammar.steps import HasOutcome
@@ -41,26 +41,26 @@ class Admin(HasOutcome):
 
 
 @step(Admin)
-def admin(stage: Stage, step: Admin) -> Done:
+def admin(context: RunContext, step: Admin) -> Done:
     """Run one command to its end: ok, fail by its exit code or its output, unknown after a timeout."""
-    cluster = stage.cluster
+    cluster = context.cluster
     command = COMMANDS[step.command]
-    _down_where_it_must_be(stage, step, command)
+    _down_where_it_must_be(context, step, command)
     done = cluster.administer(command, step.target, timeout_s=step.timeout_s)
     outcome, how = _judged(command, done, step.timeout_s)
     target = f" {step.target}" if step.target else ""
     facts = {
         "code": done.ended.code if done.ended else None,
         "signal": done.ended.signal if done.ended else None,
-        "output": str(done.output.relative_to(stage.folder.path.absolute())),
+        "output": str(done.output.relative_to(context.folder.path.absolute())),
     }
     return Done(f"admin {step.command}{target}: {how}", outcome, facts)
 
 
-def _down_where_it_must_be(stage: Stage, step: Admin, command: ShellCommand) -> None:
+def _down_where_it_must_be(context: RunContext, step: Admin, command: ShellCommand) -> None:
     if not command.needs_down or step.anyway or step.target is None:
         return
-    state = stage.cluster.process(step.target).state
+    state = context.cluster.process(step.target).state
     if state is not ProcessState.DOWN:
         raise UsageError(
             f"`{step.command}` wants {step.target} to be down, and it is {state}",

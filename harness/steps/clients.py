@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from cluster.configuration import CHOSEN_ENSEMBLE
-from harness.recording.stage import Stage
+from harness.recording.context import RunContext
 from harness.registry import Done, ended, step
 from plans.executed import BOOKIES
 from plans.grammar.names import Bookies, ClientName, LedgerName, LogName, Params
@@ -43,10 +43,10 @@ class Create(LedgerShape, Act):
 
 
 @step(Create)
-def create(stage: Stage, step: Create) -> Done:
-    handle = stage.ledgers.new_handle(step.client, step.ledger)
+def create(context: RunContext, step: Create) -> Done:
+    handle = context.ledgers.new_handle(step.client, step.ledger)
     chosen = {CHOSEN_ENSEMBLE: ",".join(map(bookie_id, step.bookies))} if step.bookies else {}
-    created = stage.client(step.client).create(
+    created = context.client(step.client).create(
         handle,
         step,
         digest=step.digest.upper(),
@@ -57,7 +57,7 @@ def create(stage: Stage, step: Create) -> Done:
     quorums = f"E{step.ensemble} WQ{step.write_quorum} AQ{step.ack_quorum}"
     if not created.ok:
         return ended(created, f"{step.client} creates {step.ledger} ({quorums})")
-    stage.ledgers.name(step.ledger, created.ledger)
+    context.ledgers.name(step.ledger, created.ledger)
     text = f"{step.client} creates {step.ledger}: ledger {created.ledger} ({quorums})"
     return Done(text, facts={BOOKIES: list(created.bookies)})
 
@@ -94,15 +94,15 @@ class Append(Act):
 
 
 @step(Append)
-def append(stage: Stage, step: Append) -> Done:
-    added = stage.client(step.client, timeout_s=_APPEND_TIMEOUT_S).append(
-        stage.ledgers.handle(step.client, step.ledger),
+def append(context: RunContext, step: Append) -> Done:
+    added = context.client(step.client, timeout_s=_APPEND_TIMEOUT_S).append(
+        context.ledgers.handle(step.client, step.ledger),
         step.entries,
         entry_bytes=step.entry_bytes,
         outstanding=step.outstanding,
         rate_per_s=step.rate_per_s,
         ids=step.ids,
-        copy_to=stage.ledgers.handle(step.client, step.copy_to) if step.copy_to else None,
+        copy_to=context.ledgers.handle(step.client, step.copy_to) if step.copy_to else None,
         background=step.background,
     )
     if step.background:
@@ -121,10 +121,10 @@ class Recover(Act):
 
 
 @step(Recover)
-def recover(stage: Stage, step: Recover) -> Done:
-    ledger, client = stage.ledgers.id(step.ledger), stage.client(step.client, timeout_s=step.timeout_s)
+def recover(context: RunContext, step: Recover) -> Done:
+    ledger, client = context.ledgers.id(step.ledger), context.client(step.client, timeout_s=step.timeout_s)
     for _ in range(step.attempts):
-        opened = client.open(stage.ledgers.new_handle(step.client, step.ledger), ledger, recovery=True)
+        opened = client.open(context.ledgers.new_handle(step.client, step.ledger), ledger, recovery=True)
         if opened.ok:
             text = f"{step.client} recovers {step.ledger}: closed, last entry {opened.last_entry}"
             return ended(opened, text)
@@ -138,9 +138,9 @@ class Open(Act):
 
 
 @step(Open)
-def open_(stage: Stage, step: Open) -> Done:
-    handle = stage.ledgers.new_handle(step.client, step.ledger)
-    opened = stage.client(step.client).open(handle, stage.ledgers.id(step.ledger), recovery=False)
+def open_(context: RunContext, step: Open) -> Done:
+    handle = context.ledgers.new_handle(step.client, step.ledger)
+    opened = context.client(step.client).open(handle, context.ledgers.id(step.ledger), recovery=False)
     text = f"{step.client} opens {step.ledger} without recovery (LAC {_or_dash(opened.lac)})"
     return ended(opened, text)
 
@@ -170,8 +170,8 @@ class Read(Act):
 
 
 @step(Read)
-def read(stage: Stage, step: Read) -> Done:
-    handle, client = stage.ledgers.handle(step.client, step.ledger), stage.client(step.client)
+def read(context: RunContext, step: Read) -> Done:
+    handle, client = context.ledgers.handle(step.client, step.ledger), context.client(step.client)
     last, lac = step.last, None
     if last is None:
         known = client.lac(handle)
@@ -196,8 +196,8 @@ class ReadUnconfirmed(Act):
 
 
 @step(ReadUnconfirmed)
-def read_unconfirmed(stage: Stage, step: ReadUnconfirmed) -> Done:
-    handle, client = stage.ledgers.handle(step.client, step.ledger), stage.client(step.client)
+def read_unconfirmed(context: RunContext, step: ReadUnconfirmed) -> Done:
+    handle, client = context.ledgers.handle(step.client, step.ledger), context.client(step.client)
     found = client.read(handle, step.first, step.last, unconfirmed=True)
     text = f"{step.client} reads {found.entries} perhaps unconfirmed entries of {step.ledger}"
     return ended(found, text, entries=found.entries)
@@ -211,8 +211,8 @@ class BatchRead(Act):
 
 
 @step(BatchRead)
-def batch_read(stage: Stage, step: BatchRead) -> Done:
-    handle, client = stage.ledgers.handle(step.client, step.ledger), stage.client(step.client)
+def batch_read(context: RunContext, step: BatchRead) -> Done:
+    handle, client = context.ledgers.handle(step.client, step.ledger), context.client(step.client)
     found = client.batch_read(handle, step.first, step.first + step.entries - 1)
     text = f"{step.client} reads a batch of {found.entries} entries of {step.ledger}"
     return ended(found, text, entries=found.entries)
@@ -225,9 +225,9 @@ class Tail(Act):
 
 
 @step(Tail)
-def tail(stage: Stage, step: Tail) -> Done:
-    handle = stage.ledgers.handle(step.client, step.ledger)
-    tailed = stage.client(step.client).tail(handle, background=step.background)
+def tail(context: RunContext, step: Tail) -> Done:
+    handle = context.ledgers.handle(step.client, step.ledger)
+    tailed = context.client(step.client).tail(handle, background=step.background)
     text = f"{step.client} tails {step.ledger}"
     if step.background:
         return ended(tailed, text)
@@ -241,9 +241,9 @@ class Delete(Act):
 
 
 @step(Delete)
-def delete(stage: Stage, step: Delete) -> Done:
+def delete(context: RunContext, step: Delete) -> Done:
     """Delete the ledger's metadata; from its invocation on nothing of the ledger is owed."""
-    deleted = stage.client(step.client).delete(stage.ledgers.id(step.ledger))
+    deleted = context.client(step.client).delete(context.ledgers.id(step.ledger))
     return ended(deleted, f"{step.client} deletes {step.ledger}")
 
 
@@ -252,8 +252,8 @@ class Close(Act):
 
 
 @step(Close)
-def close(stage: Stage, step: Close) -> Done:
-    closed = stage.client(step.client).close(stage.ledgers.handle(step.client, step.ledger))
+def close(context: RunContext, step: Close) -> Done:
+    closed = context.client(step.client).close(context.ledgers.handle(step.client, step.ledger))
     return ended(closed, f"{step.client} closes {step.ledger} at {_or_dash(closed.last_entry)}")
 
 
@@ -264,8 +264,8 @@ class Force(Act):
 
 
 @step(Force)
-def force(stage: Stage, step: Force) -> Done:
-    forced = stage.client(step.client).force(stage.ledgers.handle(step.client, step.ledger))
+def force(context: RunContext, step: Force) -> Done:
+    forced = context.client(step.client).force(context.ledgers.handle(step.client, step.ledger))
     return ended(forced, f"{step.client} forces {step.ledger}")
 
 
@@ -274,8 +274,8 @@ class Lac(Act):
 
 
 @step(Lac)
-def lac(stage: Stage, step: Lac) -> Done:
-    known = stage.client(step.client).lac(stage.ledgers.handle(step.client, step.ledger))
+def lac(context: RunContext, step: Lac) -> Done:
+    known = context.client(step.client).lac(context.ledgers.handle(step.client, step.ledger))
     return ended(known, f"{step.client} gets LAC {_or_dash(known.lac)} of {step.ledger}")
 
 
@@ -287,13 +287,13 @@ class Extend(Act):
 
 
 @step(Extend)
-def extend(stage: Stage, step: Extend) -> Done:
+def extend(context: RunContext, step: Extend) -> Done:
     text = f"{step.client} puts {step.ledger} at the end of log {step.log}"
-    client = stage.client(step.client)
+    client = context.client(step.client)
     listed = client.chain_list(step.log)
     if not listed.ok:
         return ended(listed, text)
-    ledgers = (*listed.ledgers, stage.ledgers.id(step.ledger))
+    ledgers = (*listed.ledgers, context.ledgers.id(step.ledger))
     return ended(client.chain_extend(step.log, ledgers, listed.version), text)
 
 
@@ -305,6 +305,6 @@ class ReadLog(Params):
 
 
 @step(ReadLog)
-def read_log(stage: Stage, step: ReadLog) -> Done:
-    found = stage.client(step.client).chain_read(step.log)
+def read_log(context: RunContext, step: ReadLog) -> Done:
+    found = context.client(step.client).chain_read(step.log)
     return ended(found, f"{step.client} reads log {step.log}: {found.entries} entries")

@@ -1,6 +1,6 @@
 """Steps of the nemesis: every registered fault by its name, and the healing verbs.
 
-Only translates steps into orders to :class:`nemesis.active.Active`, which records each phase.
+Only translates steps into orders to :class:`nemesis.nemesis.Nemesis`, which records each phase.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pydantic import Field
 
 from cluster.interface import Refusal, Store
 from harness.conditions.answers import await_preboot_check
-from harness.recording.stage import Stage
+from harness.recording.context import RunContext
 from harness.registry import Done, step
 from nemesis.registry import FAULTS, Fault
 from plans.cluster import BookieSettings
@@ -22,15 +22,15 @@ from protocol.addresses import ZOOKEEPER
 from protocol.errors import UsageError
 
 
-def inject(stage: Stage, fault: Fault) -> Done:
+def inject(context: RunContext, fault: Fault) -> Done:
     """Inject one fault and confirm that it took effect."""
-    return Done(str(stage.faults.inject(fault)))
+    return Done(str(context.nemesis.inject(fault)))
 
 
 @step(Start)
-def start(stage: Stage, step: Start) -> Done:
-    process = stage.cluster.process(step.target)
-    refusal = _started(stage, step)
+def start(context: RunContext, step: Start) -> Done:
+    process = context.cluster.process(step.target)
+    refusal = _started(context, step)
     if refusal is not None:
         facts = {"boot": refusal.ended.boot, "code": refusal.ended.code, "signal": refusal.ended.signal}
         return Done(f"start {step.target}: {refusal}", facts={**facts, "told": list(refusal.log_lines)})
@@ -55,20 +55,20 @@ class Roll(StartsServers):
 
 
 @step(Roll)
-def roll(stage: Stage, step: Roll) -> Done:
+def roll(context: RunContext, step: Roll) -> Done:
     """Restart servers one after the other; each end is a separate fault in the record."""
     for each in step.starts():
-        stage.faults.inject(FAULTS[step.how].model_validate({"target": each.target}))
-        _started(stage, each)
-    boots = (f"{target} (boot {stage.cluster.process(target).boot})" for target in step.targets)
+        context.nemesis.inject(FAULTS[step.how].model_validate({"target": each.target}))
+        _started(context, each)
+    boots = (f"{target} (boot {context.cluster.process(target).boot})" for target in step.targets)
     return Done(f"roll by {step.how}: {', '.join(boots)}")
 
 
-def _started(stage: Stage, step: Start) -> Refusal | None:
+def _started(context: RunContext, step: Start) -> Refusal | None:
     """Start a process, and wait for its preboot check where the step does; how it refused, if it did."""
-    refusal = stage.faults.start(step)
-    if refusal is None and step.wait and step.checked and step.target in stage.cluster.bookies:
-        await_preboot_check(stage, step.target, step.timeout_s)
+    refusal = context.nemesis.start(step)
+    if refusal is None and step.wait and step.checked and step.target in context.cluster.bookies:
+        await_preboot_check(context, step.target, step.timeout_s)
     return refusal
 
 
@@ -80,22 +80,22 @@ class Snapshot(Params):
 
 
 @step(Snapshot)
-def snapshot(stage: Stage, step: Snapshot) -> Done:
-    cluster = stage.cluster
+def snapshot(context: RunContext, step: Snapshot) -> Done:
+    cluster = context.cluster
     store: Store = cluster.zookeeper if step.target == ZOOKEEPER else cluster.bookie(step.target)
     store.snapshot(step.name)
     return Done(f"snapshot of {step.target}, {store.state}, as {step.name}")
 
 
 @step(Resume)
-def resume(stage: Stage, step: Resume) -> Done:
-    stage.faults.heal(kind="pause", target=step.target)
+def resume(context: RunContext, step: Resume) -> Done:
+    context.nemesis.heal(kind="pause", target=step.target)
     return Done(f"resume {step.target}")
 
 
 @step(Heal)
-def heal(stage: Stage, step: Heal) -> Done:
-    healed = stage.faults.heal(kind=step.kind, target=step.target)
+def heal(context: RunContext, step: Heal) -> Done:
+    healed = context.nemesis.heal(kind=step.kind, target=step.target)
     return Done(f"heal {', '.join(healed) if healed else 'nothing (no fault in force)'}")
 
 
@@ -106,10 +106,10 @@ class Release(Params):
 
 
 @step(Release)
-def release(stage: Stage, step: Release) -> Done:
-    healed = stage.faults.heal(name=step.fault)
+def release(context: RunContext, step: Release) -> Done:
+    healed = context.nemesis.heal(name=step.fault)
     if not healed:
-        named = sorted(one.name for one in stage.faults.in_force() if one.name)
+        named = sorted(one.name for one in context.nemesis.in_force() if one.name)
         raise UsageError(
             f"no fault named {step.fault!r} is in force (in force: {', '.join(named) or 'none with a name'})",
             remedy="inject it in an earlier step, and heal it once",

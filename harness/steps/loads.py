@@ -10,27 +10,27 @@ from concurrent.futures import wait
 
 from pydantic import Field
 
-from harness.recording.stage import Load, Stage, in_background
+from harness.recording.context import RunContext, RunningLoad, in_background
 from harness.registry import Done, step
 from plans.grammar import sequence as grammar
 from plans.grammar.names import LoadName, Params
 from protocol.errors import FencepostError, NotReadyError, UsageError
-from workloads.registry import Crew, Workload
+from workloads.registry import LoadContext, Workload
 
 _END_TIMEOUT_S = 120
 
 
 @step(grammar.Load)
-def begin(stage: Stage, step: grammar.Load) -> Done:
+def begin(context: RunContext, step: grammar.Load) -> Done:
     name = step.name
-    if name in stage.loads:
+    if name in context.loads:
         raise UsageError(f"load {name!r} is running already", remedy="give the second load another name")
     workload = step.params
     if not isinstance(workload, Workload):
         raise TypeError(f"{step.workload} is no workload")
-    stop, say, opened = threading.Event(), stage.narrator.event, stage.ledgers.name
-    crew = Crew(workload, stage.cluster, stage.plan.stream(f"load/{name}"), stop, say, opened)
-    stage.loads[name] = Load(stop, in_background(crew.work, f"load-{name}"))
+    stop, say, opened = threading.Event(), context.narrator.event, context.ledgers.name
+    load = LoadContext(workload, context.cluster, context.plan.stream(f"load/{name}"), stop, say, opened)
+    context.loads[name] = RunningLoad(stop, in_background(load.work, f"load-{name}"))
     return Done(f"load {name} begins ({step.workload})")
 
 
@@ -41,17 +41,17 @@ class EndLoad(Params):
 
 
 @step(EndLoad)
-def end(stage: Stage, step: EndLoad) -> Done:
-    if step.load not in stage.loads:
+def end(context: RunContext, step: EndLoad) -> Done:
+    if step.load not in context.loads:
         raise UsageError(
-            f"no load {step.load!r} is running", remedy=f"running: {sorted(stage.loads) or 'none'}"
+            f"no load {step.load!r} is running", remedy=f"running: {sorted(context.loads) or 'none'}"
         )
-    return Done(end_load(stage, step.load))
+    return Done(end_load(context, step.load))
 
 
-def end_load(stage: Stage, name: str) -> str:
+def end_load(context: RunContext, name: str) -> str:
     """Stop a load, wait for its end, and raise what it raised."""
-    load = stage.loads.pop(name)
+    load = context.loads.pop(name)
     load.stop.set()
     if not wait([load.totals], _END_TIMEOUT_S).done:
         raise NotReadyError(
@@ -62,11 +62,11 @@ def end_load(stage: Stage, name: str) -> str:
     return f"load {name} ends: {totals or 'nothing done'}"
 
 
-def abandon_all(stage: Stage) -> None:
+def abandon_all(context: RunContext) -> None:
     """Stop every load and branch and wait for none: a run that ends early ends their clients anyway.
 
     A load that is not stopped would wait for its clients' next start, and the process for the load.
     """
-    stage.ended_by = stage.ended_by or FencepostError("the run has ended early")
-    for load in stage.loads.values():
+    context.ended_by = context.ended_by or FencepostError("the run has ended early")
+    for load in context.loads.values():
         load.stop.set()

@@ -7,8 +7,8 @@ transaction log records them like any other.
 
 from __future__ import annotations
 
+from harness.recording.context import RunContext
 from harness.recording.finals import take_census
-from harness.recording.stage import Stage
 from harness.registry import Done, step
 from plans.grammar.names import LedgerName, Params
 
@@ -20,8 +20,8 @@ class Census(Params):
 
 
 @step(Census)
-def census(stage: Stage, step: Census) -> Done:
-    return Done(take_census(stage, None if step.ledger is None else stage.ledgers.id(step.ledger)))
+def census(context: RunContext, step: Census) -> Done:
+    return Done(take_census(context, None if step.ledger is None else context.ledgers.id(step.ledger)))
 
 
 class Touch(Params):
@@ -31,8 +31,8 @@ class Touch(Params):
 
 
 @step(Touch)
-def touch(stage: Stage, step: Touch) -> Done:
-    version = stage.cluster.metadata.touch(stage.ledgers.id(step.ledger))
+def touch(context: RunContext, step: Touch) -> Done:
+    version = context.cluster.metadata.touch(context.ledgers.id(step.ledger))
     return Done(f"touch {step.ledger}: metadata version {version}")
 
 
@@ -41,6 +41,6 @@ class LongIds(Params):
 
 
 @step(LongIds)
-def long_ids(stage: Stage, step: LongIds) -> Done:  # noqa: ARG001  # the step has no parameters
-    stage.cluster.metadata.long_ids()
+def long_ids(context: RunContext, step: LongIds) -> Done:  # noqa: ARG001  # the step has no parameters
+    context.cluster.metadata.long_ids()
     return Done("long_ids: the next ledgers have ids beyond 31 bits")

@@ -22,7 +22,7 @@ from plans.expected.expectations import Breaks, Decides, Defect, Expectation, ap
 from plans.grammar.rounds import in_rounds, ledger_and_round
 
 
-class Found(NamedTuple):
+class FoundAnomaly(NamedTuple):
     """One anomaly found: property, kind, the ledger's name in the run (empty: none), class of loss.
 
     A ledger that the plan does not name is ``ledger 12``.
@@ -76,7 +76,7 @@ class Comparison:
 
 def compare(
     expect: Mapping[str, Sequence[Expectation]],
-    found: Iterable[Found],
+    found: Iterable[FoundAnomaly],
     verdict: str,
     *,
     mode: str,
@@ -149,12 +149,12 @@ def compare(
     )
 
 
-def counts(one: Found, counting: Container[str]) -> bool:
+def counts(one: FoundAnomaly, counting: Container[str]) -> bool:
     """Whether a finding makes the verdict: its property does, or its kind."""
     return one.property in counting or f"{one.property}/{one.kind}" in counting
 
 
-def _doubt(verdict: str, anomalies: Sequence[Found]) -> str:
+def _doubt(verdict: str, anomalies: Sequence[FoundAnomaly]) -> str:
     """Why this verdict can meet no expectation, or the empty text."""
     if verdict == "unknown":
         return "the verdict is unknown, which meets no expectation"
@@ -165,7 +165,7 @@ def _doubt(verdict: str, anomalies: Sequence[Found]) -> str:
     return ""
 
 
-def _matches(entry: Breaks | Defect, found: Found, rounds: int) -> bool:
+def _matches(entry: Breaks | Defect, found: FoundAnomaly, rounds: int) -> bool:
     return (
         entry.property == found.property
         and entry.kind in ("", found.kind)
@@ -175,7 +175,7 @@ def _matches(entry: Breaks | Defect, found: Found, rounds: int) -> bool:
     )
 
 
-def _with_ends(found: Iterable[Found]) -> list[Found]:
+def _with_ends(found: Iterable[FoundAnomaly]) -> list[FoundAnomaly]:
     """The anomalies, each with whether its entries are beyond the end at which their ledger was closed."""
     found = list(found)
     ends: dict[str, int] = {}
@@ -185,13 +185,13 @@ def _with_ends(found: Iterable[Found]) -> list[Found]:
     return [one._replace(beyond_end=one.ledger in ends and one.first >= ends[one.ledger]) for one in found]
 
 
-def _unexplained(found: Found) -> bool:
+def _unexplained(found: FoundAnomaly) -> bool:
     """Whether bookies lost an entry that nothing in the run may take; a close that is stated may hide it."""
     return found.loss == "unexplained" and not found.beyond_end
 
 
 def _on_the_way(
-    known: Sequence[Defect], stated: Sequence[Breaks | Defect], anomalies: Sequence[Found], rounds: int
+    known: Sequence[Defect], stated: Sequence[Breaks | Defect], anomalies: Sequence[FoundAnomaly], rounds: int
 ) -> list[str]:
     """A sentence for each standing defect that showed although the plan itself does not state it."""
     others = [one for one in anomalies if not any(_matches(entry, one, rounds) for entry in stated)]
@@ -202,7 +202,7 @@ def _on_the_way(
     ]
 
 
-def _of_rounds(anomalies: Iterable[Found], rounds: int) -> set[int]:
+def _of_rounds(anomalies: Iterable[FoundAnomaly], rounds: int) -> set[int]:
     """The rounds that anomalies belong to; an anomaly without a ledger belongs to all rounds."""
     found: set[int] = set()
     for one in anomalies:
@@ -211,7 +211,7 @@ def _of_rounds(anomalies: Iterable[Found], rounds: int) -> set[int]:
     return found
 
 
-def _amounts(anomalies: Iterable[Found], rounds: int) -> Counter[int]:
+def _amounts(anomalies: Iterable[FoundAnomaly], rounds: int) -> Counter[int]:
     """How many entries or events the anomalies stand for, by round."""
     amounts: Counter[int] = Counter()
     for one in anomalies:
@@ -221,12 +221,12 @@ def _amounts(anomalies: Iterable[Found], rounds: int) -> Counter[int]:
 
 def unstated(
     expect: Mapping[str, Sequence[Expectation]],
-    found: Iterable[Found],
+    found: Iterable[FoundAnomaly],
     *,
     mode: str,
     version: str,
     rounds: int = 1,
-) -> list[Found]:
+) -> list[FoundAnomaly]:
     """The anomalies beyond what the plan and the list of known defects state, and beyond its counts."""
     stated = [entry for entry in applicable(expect, mode, version) if isinstance(entry, Breaks | Defect)]
     anomalies = _with_ends(found)
@@ -237,13 +237,15 @@ def unstated(
     return left
 
 
-def _unmatched(stated: Sequence[Breaks | Defect], anomalies: Iterable[Found], rounds: int) -> list[Found]:
+def _unmatched(
+    stated: Sequence[Breaks | Defect], anomalies: Iterable[FoundAnomaly], rounds: int
+) -> list[FoundAnomaly]:
     return [one for one in anomalies if not any(_matches(entry, one, rounds) for entry in stated)]
 
 
-def _strangers(anomalies: Sequence[Found], rounds: int) -> dict[str, set[int]]:
+def _strangers(anomalies: Sequence[FoundAnomaly], rounds: int) -> dict[str, set[int]]:
     """A sentence for each kind of anomaly that nothing states, with the rounds in which it showed."""
-    groups: dict[str, list[Found]] = {}
+    groups: dict[str, list[FoundAnomaly]] = {}
     for one in anomalies:
         ledger = ledger_and_round(one.ledger, rounds)[0]
         loss = f", {one.loss}" if one.loss else ""
@@ -263,7 +265,7 @@ _HIDING = ("durability", "closing", "content", "availability")
 def _unknown(
     undecided: Iterable[tuple[str, str]],
     stated: Sequence[Breaks | Defect],
-    anomalies: Sequence[Found],
+    anomalies: Sequence[FoundAnomaly],
     rounds: int,
 ) -> dict[str, set[int]]:
     """A sentence for each property that is unknown for no reason that is stated, with its rounds."""
@@ -278,7 +280,7 @@ def _unknown(
             everywhere.setdefault(one.property, set()).update(_of_rounds([one], rounds))
     groups: dict[str, set[int]] = {}
     for name, ledger in undecided:
-        numbers = _of_rounds([Found(name, "", ledger)], rounds) - everywhere.get(name, set())
+        numbers = _of_rounds([FoundAnomaly(name, "", ledger)], rounds) - everywhere.get(name, set())
         excused = (name, ledger) in broken or (ledger in hidden and (name, ledger) not in exact)
         if numbers and not (ledger and excused):
             plain = ledger_and_round(ledger, rounds)[0]
@@ -302,7 +304,7 @@ class _Seen:
     wrong: frozenset[int] = frozenset()
 
 
-def _seen(entry: Breaks | Defect, anomalies: Sequence[Found], rounds: int) -> _Seen:
+def _seen(entry: Breaks | Defect, anomalies: Sequence[FoundAnomaly], rounds: int) -> _Seen:
     text = describe(entry)
     matching = [one for one in anomalies if _matches(entry, one, rounds)]
     loose = [one for one in matching if ledger_and_round(one.ledger, rounds)[1] is None]

@@ -48,15 +48,15 @@ def expand(chaos: Chaos, random: Random, names: Names) -> Together:
     timed: list[tuple[float, int, list[StepSpec]]] = []
     planned = list(schedule(chaos, random, names))
     alone = _ending_alone(planned)
-    for order, stroke in enumerate(planned):
-        begin = StepSpec(name=stroke.fault.name, params=stroke.fault.params, at_s=stroke.at_s)
-        timed.append((stroke.at_s, order, [begin]))
+    for order, scheduled in enumerate(planned):
+        begin = StepSpec(name=scheduled.fault.name, params=scheduled.fault.params, at_s=scheduled.at_s)
+        timed.append((scheduled.at_s, order, [begin]))
         settling = _settling(chaos) if order in alone else ()
-        timed.append((stroke.end_s, order, [_end(stroke), *settling]))
+        timed.append((scheduled.end_s, order, [_end(scheduled), *settling]))
     timed.sort(key=lambda one: one[:2])
-    strokes = tuple(step for _, _, steps in timed for step in steps)
+    steps = tuple(step for _, _, several in timed for step in several)
     lasts = StepSpec(name="wait_for", params=Elapsed(for_s=chaos.for_s))
-    return Together(together=((strokes, (lasts,)) if strokes else ((lasts,),)))
+    return Together(together=((steps, (lasts,)) if steps else ((lasts,),)))
 
 
 def schedule(chaos: Chaos, random: Random, names: Names) -> Iterator[ScheduledFault]:
@@ -73,16 +73,16 @@ def schedule(chaos: Chaos, random: Random, names: Names) -> Iterator[ScheduledFa
         }
         if at_s >= chaos.for_s:
             return
-        active = [stroke for stroke in active if stroke.end_s > at_s]
+        active = [scheduled for scheduled in active if scheduled.end_s > at_s]
         chosen = _aimed(fault, choices, active, names)
         if chosen is None:
             continue
         end_s = round(min(max(at_s + lasts_s, at_s + _SHORTEST_S), chaos.for_s), 3)
-        stroke = ScheduledFault(chosen, _target(chosen), at_s, end_s)
-        if stroke.down and stroke.down + sum(other.down for other in active) > chaos.at_most_down:
+        scheduled = ScheduledFault(chosen, _target(chosen), at_s, end_s)
+        if scheduled.down and scheduled.down + sum(other.down for other in active) > chaos.at_most_down:
             continue
-        active.append(stroke)
-        yield stroke
+        active.append(scheduled)
+        yield scheduled
 
 
 def _candidates(names: Names) -> dict[str, tuple[str, ...]]:
@@ -99,7 +99,7 @@ def _aimed(
             for placeholder, choice in choices.items()
         }
         aimed = _filled(fault, turned, names)
-        if not any(_meet(aimed, stroke.fault) for stroke in active):  # a target has one fault at a time
+        if not any(_meet(aimed, scheduled.fault) for scheduled in active):  # a target has one fault at a time
             return aimed
     return None
 
@@ -153,21 +153,23 @@ def _parts(target: str) -> set[str]:
     return set(target.split(",")) - {""}
 
 
-def _end(stroke: ScheduledFault) -> StepSpec:
-    step = effects_of(stroke.fault.name).undone_by
+def _end(scheduled: ScheduledFault) -> StepSpec:
+    step = effects_of(scheduled.fault.name).undone_by
     if step == "start":
-        return StepSpec(name="start", params=Start(target=stroke.target, checked=False), at_s=stroke.end_s)
+        return StepSpec(
+            name="start", params=Start(target=scheduled.target, checked=False), at_s=scheduled.end_s
+        )
     if step == "resume":
-        return StepSpec(name="resume", params=Resume(target=stroke.target), at_s=stroke.end_s)
-    several = len(_parts(stroke.target)) != 1
-    heal = Heal(kind=stroke.fault.name, target=None if several else stroke.target)
-    return StepSpec(name="heal", params=heal, at_s=stroke.end_s)
+        return StepSpec(name="resume", params=Resume(target=scheduled.target), at_s=scheduled.end_s)
+    several = len(_parts(scheduled.target)) != 1
+    heal = Heal(kind=scheduled.fault.name, target=None if several else scheduled.target)
+    return StepSpec(name="heal", params=heal, at_s=scheduled.end_s)
 
 
 def _ending_alone(planned: Sequence[ScheduledFault]) -> set[int]:
     """The faults, by number, at whose end no other fault is in force."""
-    begins = [stroke.at_s for stroke in planned]
-    ends = [(stroke.end_s, number) for number, stroke in enumerate(planned)]
+    begins = [scheduled.at_s for scheduled in planned]
+    ends = [(scheduled.end_s, number) for number, scheduled in enumerate(planned)]
     latest = list(accumulate(ends, max))  # of all that began no later, which end is the last
     return {end[1] for end in ends if latest[bisect_right(begins, end[0]) - 1] == end}
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from random import Random
 
 from plans.cluster import quorums_of
+from plans.exploring.faults import KINDS, DrawnFault, TargetPool
 from plans.exploring.profile import THE_DEFAULT_RELEASE, ClusterChoices, Deviations, Profile
 from plans.exploring.schedule import REPAIRING, Limit, draw_burst, elapsed, is_away, lanes, last_kills, quiet
 from plans.exploring.seeds import Spread, between, pick, stream
-from plans.exploring.strokes import KINDS, Cast, ScheduledFault
 from plans.exploring.workload import LOAD, OPENERS, Work, draw_work, quiet_ledgers
 from plans.grammar.names import EACH, bookie_names
 from plans.reading.document import Tree
@@ -165,7 +165,7 @@ def _steps(random: Random, drawn: _Drawn) -> list[Tree]:
     choices, bookies = drawn.profile.schedule, bookie_names(drawn.cluster["bookies"])
     work, limit, weights = drawn.work, drawn.limit, drawn.weights
     repairing = tuple(autorecovery_names(drawn.cluster.get("autorecovery", 0)))
-    cast = Cast(bookies, (*work.loading, *OPENERS), work.clients, repairing)
+    pool = TargetPool(bookies, (*work.loading, *OPENERS), work.clients, repairing)
     steps: list[Tree] = [] if work.load is None else [{"load": work.load}]
     late: list[Tree] = []
     ledgers = 0
@@ -175,10 +175,10 @@ def _steps(random: Random, drawn: _Drawn) -> list[Tree]:
             random, drawn.profile.workload, drawn.quorums, first=ledgers + 1, burst_s=burst_s
         )
         ledgers += sum("create" in step for step in quiet_ones.begins)
-        planned: list[ScheduledFault] = []
+        planned: list[DrawnFault] = []
         if weights:
             acts = quiet_ones.acts_by
-            planned = draw_burst(random, choices, weights, cast, limit, burst_s=burst_s, acts=acts)
+            planned = draw_burst(random, choices, weights, pool, limit, burst_s=burst_s, acts=acts)
         calm_s = round(between(random, *choices.calm_s), 1)
         branches = [*quiet_ones.lanes, *lanes(planned), [elapsed(burst_s)]]
         steps += [*quiet_ones.begins, {"together": branches}, {"heal": {}}, quiet(), elapsed(calm_s)]

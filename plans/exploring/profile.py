@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from plans.cluster import quorums_of
-from plans.exploring.strokes import KINDS
+from plans.exploring.faults import KINDS
 from plans.grammar.names import AnyMode, Params, Range
 from plans.reading.document import parse_file
 from plans.reading.mistakes import checked, modelled

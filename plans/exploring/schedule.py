@@ -1,4 +1,4 @@
-"""The fault schedule of a generated plan: strokes that overlap, within the limit, burst by burst.
+"""The fault schedule of a generated plan: faults that overlap, within the limit, burst by burst.
 
 A burst is a block of lanes that run at the same time; behind it everything is healed and the cluster
 quiet. Times are planned: a lane that falls behind keeps its order, so that the limit on lost copies,
@@ -23,9 +23,9 @@ from dataclasses import replace
 from itertools import islice
 from random import Random
 
+from plans.exploring.faults import KINDS, LANES, SERVERS, DrawnFault, TargetPool, uneven, weighted
 from plans.exploring.profile import ScheduleChoices
 from plans.exploring.seeds import between, pick
-from plans.exploring.strokes import KINDS, LANES, SERVERS, Cast, ScheduledFault, uneven, weighted
 from plans.reading.document import Tree
 from protocol.faults import EFFECTS
 from protocol.modes import MODES, least_loss
@@ -81,18 +81,18 @@ def draw_burst(
     random: Random,
     choices: ScheduleChoices,
     weights: Mapping[str, float],
-    cast: Cast,
+    pool: TargetPool,
     limit: Limit,
     *,
     burst_s: float,
     acts: Sequence[tuple[float, str]] = (),
-) -> list[ScheduledFault]:
-    """Strokes in the order of their times, none after ``burst_s``; counts what they lose.
+) -> list[DrawnFault]:
+    """Faults in the order of their times, none after ``burst_s``; counts what they lose.
 
     ``acts`` are times, and the clients that act then. An act is short: a fault that begins at any time, and
     hits any client, seldom meets one.
     """
-    planned = uneven(random, cast, end_s=burst_s) if random.random() < choices.uneven_fraction else []
+    planned = uneven(random, pool, end_s=burst_s) if random.random() < choices.uneven_fraction else []
     at_s = 0.0
     while True:
         at_s = round(at_s + between(random, *choices.every_s), 1)
@@ -104,47 +104,47 @@ def draw_burst(
             return planned
         end_s = round(min(at_s + between(random, *choices.lasts_s), burst_s), 1)
         kind = KINDS[weighted(random, list(weights.items()))]
-        hit = cast.only(client) if aimed and client else cast
-        drawn = [kind.draw(random, hit) for _ in range(_TRIES)]
-        timed = (replace(stroke, at_s=at_s, end_s=end_s) for stroke in drawn if stroke is not None)
-        placed = (_placed(stroke, planned, choices, limit) for stroke in timed)
+        hit = pool.only(client) if aimed and client else pool
+        candidates = [kind.draw(random, hit) for _ in range(_TRIES)]
+        timed = (replace(drawn, at_s=at_s, end_s=end_s) for drawn in candidates if drawn is not None)
+        placed = (_placed(drawn, planned, choices, limit) for drawn in timed)
         planned += list(islice(filter(None, placed), 1))
 
 
 def _placed(
-    stroke: ScheduledFault, planned: Sequence[ScheduledFault], choices: ScheduleChoices, limit: Limit
-) -> ScheduledFault | None:
-    """The stroke as scheduled; None where it meets another stroke or exceeds the limit."""
-    active = [other for other in planned if other.end_s > stroke.at_s]
-    if any(stroke.meets(other) for other in planned if other.lane != stroke.lane or other in active):
+    drawn: DrawnFault, planned: Sequence[DrawnFault], choices: ScheduleChoices, limit: Limit
+) -> DrawnFault | None:
+    """The fault as scheduled; None where it meets another one or exceeds the limit."""
+    active = [other for other in planned if other.end_s > drawn.at_s]
+    if any(drawn.meets(other) for other in planned if other.lane != drawn.lane or other in active):
         return None
-    down = sum(len(other.targets) for other in active) + len(stroke.targets)
-    if stroke.targets and down > choices.at_most_down:
+    down = sum(len(other.targets) for other in active) + len(drawn.targets)
+    if drawn.targets and down > choices.at_most_down:
         return None
-    repaired = not limit.allows(stroke.fault, stroke.targets)
-    if stroke.lane == SERVERS and repaired:
+    repaired = not limit.allows(drawn.fault, drawn.targets)
+    if drawn.lane == SERVERS and repaired:
         hindered = any(other.lane == SERVERS for other in active)
-        if hindered or not limit.allows_after_repair(stroke.fault, stroke.targets):
+        if hindered or not limit.allows_after_repair(drawn.fault, drawn.targets):
             return None
         limit.quiet()
-    if stroke.lane == SERVERS:
-        limit.hit(stroke.fault, stroke.targets)
-    return replace(stroke, after_repair=repaired)
+    if drawn.lane == SERVERS:
+        limit.hit(drawn.fault, drawn.targets)
+    return replace(drawn, after_repair=repaired)
 
 
-def lanes(planned: Sequence[ScheduledFault]) -> list[list[Tree]]:
+def lanes(planned: Sequence[DrawnFault]) -> list[list[Tree]]:
     """The steps of each lane that has some, each lane in the order of its times."""
-    steps = [_lane([stroke for stroke in planned if stroke.lane == lane]) for lane in LANES]
+    steps = [_lane([drawn for drawn in planned if drawn.lane == lane]) for lane in LANES]
     return [lane for lane in steps if lane]
 
 
-def _lane(planned: Sequence[ScheduledFault]) -> list[Tree]:
+def _lane(planned: Sequence[DrawnFault]) -> list[Tree]:
     moments: list[tuple[float, int, list[Tree]]] = []
-    for order, stroke in enumerate(planned):
-        begins = {stroke.fault: stroke.params, "at_s": stroke.at_s}
-        moments.append((stroke.at_s, order, [*([quiet()] if stroke.after_repair else []), begins]))
-        first, *rest = stroke.ends
-        moments.append((stroke.end_s, order, [{**first, "at_s": stroke.end_s}, *rest]))
+    for order, drawn in enumerate(planned):
+        begins = {drawn.fault: drawn.params, "at_s": drawn.at_s}
+        moments.append((drawn.at_s, order, [*([quiet()] if drawn.after_repair else []), begins]))
+        first, *rest = drawn.ends
+        moments.append((drawn.end_s, order, [{**first, "at_s": drawn.end_s}, *rest]))
     moments.sort(key=lambda one: one[:2])
     return [step for _, _, steps in moments for step in steps]
 

@@ -14,9 +14,9 @@ from operator import itemgetter
 from random import Random
 
 from plans.cluster import quorum_keys
+from plans.exploring.faults import weighted
 from plans.exploring.profile import NO_LOAD, WorkloadChoices
 from plans.exploring.seeds import between, pick
-from plans.exploring.strokes import weighted
 from plans.reading.document import Tree
 from protocol.quorums import Quorums
 

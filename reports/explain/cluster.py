@@ -1,4 +1,4 @@
-"""What happened around a ledger, as lines: metadata, faults, lives of bookies, their disks, the census."""
+"""What happened around a ledger, as lines: metadata, faults, boots of bookies, their disks, the census."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EVENTS = {
 
 _READ, _UNREADABLE = "disk_read", "disk_unreadable"
 
-Life = tuple[int, int]
+BootKey = tuple[int, int]
 
 
 def metadata_moments(versions: Iterable[LedgerRow], entry: int | None) -> Iterator[Moment]:
@@ -86,7 +86,7 @@ def _acted(fault: FaultRow) -> str:
 def server_moments(
     servers: Iterable[ServerRow], names: Names, ledger: int, first_ns: int, until_ns: int
 ) -> Iterator[Moment]:
-    """Lives of bookies, BP-46's steps at their boots, repair and admin commands, between two times."""
+    """Boots of bookies, BP-46's steps at their boots, repair and admin commands, between two times."""
     numbers = {name: number for number, name in names.numbers.items()}
     for row in servers:
         detail: EventDetail = json.loads(row["detail"])
@@ -139,15 +139,15 @@ def disk_moments(
     held = _held(holdings, entry)
     ends = {(row["server"], row["boot"]): row["latest_ns"] for row in servers if row["event"] == "exit"}
     for row in servers:
-        life = bookies.get(row["server"], 0), row["boot"]
+        boot = bookies.get(row["server"], 0), row["boot"]
         at_ns = row["latest_ns"] or ends.get((row["server"], row["boot"]), 0)
         if row["event"] in (_READ, _UNREADABLE) and first_ns <= at_ns <= until_ns:
-            yield Moment(at_ns, 0, names.boot(*life), _disk(row, held.get(life, {}), entry))
+            yield Moment(at_ns, 0, names.boot(*boot), _disk(row, held.get(boot, {}), entry))
 
 
-def _held(holdings: Iterable[HoldingRow], entry: int | None) -> dict[Life, dict[Place, int]]:
-    """Life -> how many entries (of all, or of the one) each place of its disk held."""
-    found: dict[Life, dict[Place, int]] = {}
+def _held(holdings: Iterable[HoldingRow], entry: int | None) -> dict[BootKey, dict[Place, int]]:
+    """Boot -> how many entries (of all, or of the one) each place of its disk held."""
+    found: dict[BootKey, dict[Place, int]] = {}
     for row in holdings:
         if entry is None or row["entry"] <= entry <= row["last"]:
             places = found.setdefault((row["bookie"], row["boot"]), {})

@@ -56,7 +56,7 @@ def timeline(mode: StoredMode) -> dict[str, object]:
         "steps": [_step(one, clock) for one in steps[:MOST_STEPS]],
         "faults": [_fault(row, clock) for row in faults[:MOST_FAULTS]],
         "servers": _boots(servers, clock, [*mode.run["bookies"], *mode.run["clients"]]),
-        "ledgers": _lives(ledgers, clock, mode.ledgers, _answers(mode, clock, set(flagged))),
+        "ledgers": _ledger_bars(ledgers, clock, mode.ledgers, _answers(mode, clock, set(flagged))),
         "hidden": {
             "steps": max(0, len(steps) - MOST_STEPS),
             "faults": max(0, len(faults) - MOST_FAULTS),
@@ -97,11 +97,11 @@ def _boots(servers: Sequence[ServerRow], clock: Clock, shown: Collection[str]) -
         rows = [row for row in servers if row["server"] == name]
         marks = list(_marks(rows, clock))[:left]
         left -= len(marks)
-        lanes.append({"name": name, "bars": list(_lifes(rows, clock)), "marks": marks})
+        lanes.append({"name": name, "bars": list(_boot_bars(rows, clock)), "marks": marks})
     return lanes
 
 
-def _lifes(rows: Sequence[ServerRow], clock: Clock) -> Iterator[Bar]:
+def _boot_bars(rows: Sequence[ServerRow], clock: Clock) -> Iterator[Bar]:
     for boot in dict.fromkeys(row["boot"] for row in rows):
         of_boot = [row for row in rows if row["boot"] == boot]
         times = {row["event"]: row["latest_ns"] for row in of_boot}
@@ -148,7 +148,7 @@ def _answers(tables: Tables, clock: Clock, flagged: Collection[int]) -> dict[int
     return marks
 
 
-def _lives(
+def _ledger_bars(
     versions: Sequence[LedgerRow], clock: Clock, names: Mapping[int, str], flagged: Mapping[int, list[Bar]]
 ) -> list[dict[str, object]]:
     """A lane for each ledger, those with findings first, in the order of their numbers; with their marks."""

@@ -20,7 +20,7 @@ from cluster.docker import packets
 from cluster.docker.backend import open_cluster
 from cluster.docker.engine import Engine, Item
 from cluster.docker.labels import KEEPER_LABEL, RUN_LABEL, SERVICE_LABEL, abandoned
-from cluster.interface import Direction, ProcessState
+from cluster.interface import PacketDirection, ProcessState
 from cluster.processes.settings import RunSpec
 from cluster.servers.disks import unavailable_reason
 from evidence.folder import RunFolder
@@ -174,13 +174,13 @@ def test_a_server_that_nobody_hears_still_hears(tmp_path: Path) -> None:
         networks = cluster.networks
         assert networks is not None
         pid = cluster.bookies["b1"].pid
-        networks.drop_packets("b1", [Direction.INCOMING])
+        networks.drop_packets("b1", [PacketDirection.INCOMING])
         assert cluster.answer("b1", 1, 1, timeout_s=0.5) is None
-        assert networks.dropped_packets("b1")[Direction.INCOMING] > 0
+        assert networks.dropped_packets("b1")[PacketDirection.INCOMING] > 0
         assert half_open(pid) == 0
-        networks.drop_packets("b1", [Direction.OUTGOING])
+        networks.drop_packets("b1", [PacketDirection.OUTGOING])
         assert cluster.answer("b1", 1, 1, timeout_s=0.5) is None
-        assert networks.dropped_packets("b1").keys() == {Direction.OUTGOING}
+        assert networks.dropped_packets("b1").keys() == {PacketDirection.OUTGOING}
         assert half_open(pid) > 0
         networks.drop_packets("b1", [])
         assert networks.dropped_packets("b1") == {}

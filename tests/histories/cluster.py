@@ -127,11 +127,11 @@ class Cluster:
         self.versions: dict[int, list[Metadata]] = {}
         self.deferred: set[int] = set()
         self.now_ns = 1_000
-        self.lives: list[tuple[int, int, str, int]] = []
+        self.boot_events: list[tuple[int, int, str, int]] = []
         self.disks: list[tuple[int, int, tuple[int, int]]] = []
         for number in self.bookies:
             self._lived(number, "started")
-            self.lives.append((number, 1, "answering", self.now_ns))
+            self.boot_events.append((number, 1, "answering", self.now_ns))
         self.at_crash: list[Callable[[int], None]] = []
         self.network = Network(self)
         self.send = self.network.send
@@ -225,7 +225,7 @@ class Cluster:
         bookie.up = True
 
     def _lived(self, number: int, what: str) -> None:
-        self.lives.append((number, self.bookies[number].boot, what, self.tick()))
+        self.boot_events.append((number, self.bookies[number].boot, what, self.tick()))
 
 
 def _found(bookie: Bookie, ledger: int, copy: Copy | None) -> tuple[str, Any]:

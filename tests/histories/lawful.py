@@ -48,7 +48,7 @@ EVERYONE = (1, 2, 3, 4, 5)
 class Lawful:
     """A lawful history, with what its mutations need to know of it.
 
-    ``promised`` is one more than the highest obliged id before the close, ``end`` the last entry
+    ``promised`` is one more than the highest promised id before the close, ``end`` the last entry
     of the close, ``tried`` the number of adds that were sent; ``run`` is what it is judged with.
     """
 

@@ -1,8 +1,8 @@
-"""Every finding of every checker once, as a small literal history that must be condemned for it.
+"""Every finding of every checker once, as a small literal history that must have it.
 
-``LITERALS`` maps ``property/kind`` to one history and to all that it is condemned for, itself included:
+``LITERALS`` maps ``property/kind`` to one history and to all of its findings, itself included:
 one deed often breaks two rules. A finding without a history here fails a test, so does a history
-of an unknown finding. ``acquitted`` is the same history with one fact of it changed to what is lawful.
+of an unknown finding. ``neighbour`` is the same history with one fact of it changed to what is lawful.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from protocol.faults import Loses
 from tests.histories.asking import ENOENTRY, add, fencing, force, plain_read, recovery, write_back
 from tests.histories.asking import answered as answer
 from tests.histories.asking import recovered as recovered_ledger
-from tests.histories.lives import boot, copied, fault, fenced, on_disk, server, took
+from tests.histories.boots import boot, copied, fault, fenced, on_disk, server, took
 from tests.histories.repairs import quiet, shown
 from tests.histories.story import (
     OBSERVER,
@@ -48,18 +48,18 @@ from tests.histories.story import (
 
 @dataclass(frozen=True)
 class Literal:
-    """A history, what it is judged with, all that it is condemned for, and its lawful neighbour."""
+    """A history, what it is judged with, all of its findings, and its lawful neighbour."""
 
     history: list[Fact]
     run: RunFacts
     found: frozenset[str]
-    acquitted: list[Fact]
-    acquitted_run: RunFacts
+    neighbour: list[Fact]
+    neighbour_run: RunFacts
 
     @property
     def both(self) -> tuple[tuple[list[Fact], RunFacts], ...]:
         """The history and its neighbour, each with its run."""
-        return (self.history, self.run), (self.acquitted, self.acquitted_run)
+        return (self.history, self.run), (self.neighbour, self.neighbour_run)
 
 
 LITERALS: dict[str, Literal] = {}
@@ -88,8 +88,8 @@ class Says:
             history=facts(parts),
             run=run_facts(**about),
             found=frozenset({name, *beside}),
-            acquitted=facts(parts if lawful is None else lawful),
-            acquitted_run=run_facts(**about_neighbour),
+            neighbour=facts(parts if lawful is None else lawful),
+            neighbour_run=run_facts(**about_neighbour),
         )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from evidence.codes import Message, Status
+from tests.histories.boots import boot, said, server
 from tests.histories.literals import LITERALS, Says
-from tests.histories.lives import boot, said, server
 from tests.histories.story import READER, closed, created, recovering
 
 __all__ = ("LITERALS",)
@@ -38,7 +38,9 @@ DETAIL: dict[str, dict[str, Any]] = {
 When = int | tuple[int, int]
 
 
-def life(number: int, events: dict[str, When], *, read: bool = True, **ends: int) -> list[dict[str, Any]]:
+def boot_with(
+    number: int, events: dict[str, When], *, read: bool = True, **ends: int
+) -> list[dict[str, Any]]:
     """One boot of b1 with its log: events with their times, or (earliest, latest)."""
     rows = [*boot(1, number, **ends)]
     for name, when in events.items():
@@ -49,7 +51,7 @@ def life(number: int, events: dict[str, When], *, read: bool = True, **ends: int
 
 
 UP = {"dirty_created": 4, "component_started": 5, "answering": 5}
-CRASHED, STOPPED = life(1, UP, began=1, killed=10), life(1, UP, began=1, stopped=10)
+CRASHED, STOPPED = boot_with(1, UP, began=1, killed=10), boot_with(1, UP, began=1, stopped=10)
 
 
 def second(
@@ -57,7 +59,7 @@ def second(
 ) -> tuple[Any, ...]:
     """The boot before and this one; ``changed`` moves events to other times, or takes them away."""
     times = {name: at for name, at in {**events, **changed}.items() if at is not None}
-    return (*(first or CRASHED), *life(2, times, began=11, killed=killed, stopped=stopped))
+    return (*(first or CRASHED), *boot_with(2, times, began=11, killed=killed, stopped=stopped))
 
 
 guarded = Says({"wire": True, "guarded": frozenset({"b1"})})
@@ -123,12 +125,12 @@ guarded(
     lawful_servers=second(STAMPED, STOPPED),
 )
 AGAIN = {name: at + 40 for name, at in CHECK.items()}
-CRASHED_AGAIN = (*CRASHED, *life(2, CHECK, began=11, killed=50))
+CRASHED_AGAIN = (*CRASHED, *boot_with(2, CHECK, began=11, killed=50))
 LATER = said(Message.READ, 1, 70, entry=3, status=Status.ENOENTRY, boot=3, source=READER)
 guarded(
     "servers/protection_lost",
     [OPEN, LATER],
-    servers=(*CRASHED_AGAIN, *life(3, AGAIN, began=51)),
+    servers=(*CRASHED_AGAIN, *boot_with(3, AGAIN, began=51)),
     beside={"answers/limbo_not_shown", "servers/cleared_unrecovered"},
     lawful=OPEN,
 )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tests.histories.boots import boot, server
 from tests.histories.literals import BOTH, EVERYWHERE, MADE, NO_RECOVERY, THREE, Says
 from tests.histories.literals_servers import LITERALS
-from tests.histories.lives import boot, server
 from tests.histories.repairs import audit, elected, event, marked, shown, tried, unmarked
 from tests.histories.story import closed, created, opened, recovering
 

@@ -72,17 +72,21 @@ def frames(cluster: Cluster) -> Iterator[Row]:
         first = row["asked_ns"] if answer else row["received_ns"]
         last = row["received_ns"] if answer or row["forwarded_ns"] == NEVER else row["forwarded_ns"]
         given = not answer or row["status"] != Status.NONE
-        boots = [boot for boot, began, ended in _lives(cluster, row["bookie"]) if began <= last]
-        ended = [end for boot, _, end in _lives(cluster, row["bookie"]) if boot == max(boots)]
-        before = [boot for boot, began, _ in _lives(cluster, row["bookie"]) if began <= first]
+        boots = [boot for boot, began, ended in _boots(cluster, row["bookie"]) if began <= last]
+        ended = [end for boot, _, end in _boots(cluster, row["bookie"]) if boot == max(boots)]
+        before = [boot for boot, began, _ in _boots(cluster, row["bookie"]) if began <= first]
         sure = given and max(boots) == max(before) and first <= ended[0]
         yield {**row, "boot": max(boots) if sure else 0}
 
 
-def _lives(cluster: Cluster, bookie: int) -> list[tuple[int, int, int]]:
+def _boots(cluster: Cluster, bookie: int) -> list[tuple[int, int, int]]:
     """(boot, began, ended) of a bookie."""
-    began = {boot: ns for number, boot, what, ns in cluster.lives if number == bookie and what == "started"}
-    ended = {boot: ns for number, boot, what, ns in cluster.lives if number == bookie and what == "exit"}
+    began = {
+        boot: ns for number, boot, what, ns in cluster.boot_events if number == bookie and what == "started"
+    }
+    ended = {
+        boot: ns for number, boot, what, ns in cluster.boot_events if number == bookie and what == "exit"
+    }
     return [(boot, ns, ended.get(boot, NEVER)) for boot, ns in began.items()]
 
 
@@ -97,7 +101,7 @@ def server_rows(cluster: Cluster) -> tuple[Row, ...]:
             "latest_ns": at_ns,
             "detail": json.dumps({"code": None, "signal": 9} if what == "exit" else {}),
         }
-        for number, boot, what, at_ns in cluster.lives
+        for number, boot, what, at_ns in cluster.boot_events
     )
 
 
@@ -110,9 +114,9 @@ def holdings(cluster: Cluster) -> Iterator[Row]:
 
 def fault_rows(cluster: Cluster) -> tuple[Row, ...]:
     """One kill for each crash."""
-    crashes = [(number, boot, ns) for number, boot, what, ns in cluster.lives if what == "exit"]
+    crashes = [(number, boot, ns) for number, boot, what, ns in cluster.boot_events if what == "exit"]
     restarts = {
-        (number, boot): ns for number, boot, what, ns in cluster.lives if what == "started" and boot > 1
+        (number, boot): ns for number, boot, what, ns in cluster.boot_events if what == "started" and boot > 1
     }
     return tuple(
         {

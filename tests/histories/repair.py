@@ -37,7 +37,9 @@ class FullCheck(Opener):
                 whole &= yield from self._copy(ledger, read)
         if whole:
             bookie.unclean = False
-            self.cluster.lives.append((self.number, self.boot, "full_check_complete", self.cluster.tick()))
+            self.cluster.boot_events.append(
+                (self.number, self.boot, "full_check_complete", self.cluster.tick())
+            )
         self.busy = False
 
     def _copy(self, ledger: int, read: Metadata) -> Conversation:

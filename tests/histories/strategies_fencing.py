@@ -11,8 +11,8 @@ from typing import Any
 
 from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Direction, Flag, FrameFlag, Holding, Kind, Message, Outcome, Proof, Status
+from tests.histories.boots import UNPROVEN, boot, fault
 from tests.histories.exchanges import frame
-from tests.histories.lives import UNPROVEN, boot, fault
 from tests.histories.story import OBSERVER, Fact, answered, metadata, operation, run_facts
 
 NUMBERS = {"b1": 1, "b2": 2, "b3": 3, "b4": 4}

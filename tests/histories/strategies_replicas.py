@@ -7,7 +7,7 @@ from typing import Any
 
 from checkers.judging.contract import RunFacts
 from evidence.codes import Holding
-from tests.histories.lives import boot, fault
+from tests.histories.boots import boot, fault
 from tests.histories.repairs import audit, elected, event, marked, unmarked
 from tests.histories.story import (
     Fact,

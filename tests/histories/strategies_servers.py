@@ -1,4 +1,4 @@
-"""Histories of boots: two bookies, two ledgers, lives of any events at any times, near each other.
+"""Histories of boots: two bookies, two ledgers, boots of any events at any times, near each other.
 
 A seed decides everything. Half of the boots follow BP-46's order and are then disturbed; the others are
 a heap of events. What a rule needs is drawn often enough that each rule is both broken and excused.
@@ -11,8 +11,8 @@ from typing import Any
 
 from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Message, Status
-from tests.histories.lives import boot as life
-from tests.histories.lives import fault, said, server
+from tests.histories.boots import boot as boot_rows
+from tests.histories.boots import fault, said, server
 from tests.histories.story import OBSERVER, READER, Fact, metadata, run_facts
 
 BOOKIES = {"b1": 1, "b2": 2}
@@ -64,7 +64,7 @@ def random_boots(seed: int) -> tuple[list[Fact], RunFacts]:
 def _boot(dice: random.Random, bookie: int, number: int) -> list[dict[str, Any]]:
     began = (number - 1) * SPAN + 1
     ended = {dice.choice(("killed", "killed", "stopped")): began + SPAN - 2} if dice.random() < 0.95 else {}
-    rows = life(bookie, number, began=began, **ended)
+    rows = boot_rows(bookie, number, began=began, **ended)
     orderly, exact = dice.random() < 0.75, dice.random() < 0.4
     kept = 0.98 if exact else 0.85
     chosen = [one for one in ORDER if dice.random() < kept] if orderly else dice.choices(ORDER, k=12)

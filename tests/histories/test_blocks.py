@@ -19,9 +19,9 @@ from checkers.judging.judge import (
     judge,
 )
 from evidence.codes import Flag, Holding, Kind, Message, Outcome, Status
+from tests.histories.boots import boot, copied, fenced, forged, on_disk, said, took
 from tests.histories.families import FAMILIES
 from tests.histories.literals_log import LITERALS
-from tests.histories.lives import boot, copied, fenced, forged, on_disk, said, took
 from tests.histories.mutations import boots
 from tests.histories.repairs import quiet, shown
 from tests.histories.simulator import simulated

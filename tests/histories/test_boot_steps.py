@@ -1,4 +1,4 @@
-"""A lawful boot with a step taken away or moved is condemned exactly where that is wrong."""
+"""A lawful boot with a step taken away or moved is an anomaly exactly where that is wrong."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import pytest
 from checkers.judging.judge import judge
 from checkers.servers.checker import Servers
 from evidence.codes import Message, Status
-from tests.histories.lives import said
+from tests.histories.boots import said
 from tests.histories.mutations.boots import BREAKS, HISTORY, MOVES, STEPS, run_of
 from tests.histories.story import READER, chunk
 
@@ -25,12 +25,12 @@ def test_the_lawful_boot_is_valid():
 
 
 @pytest.mark.parametrize("gone", list(BREAKS))
-def test_a_step_that_is_missing_is_condemned_where_it_must_be_there(gone):
+def test_a_step_that_is_missing_is_an_anomaly_where_it_must_be_there(gone):
     assert kinds(run_of(tuple(one for one in STEPS if one[0] not in gone))) == BREAKS[gone]
 
 
 @pytest.mark.parametrize("move", list(MOVES))
-def test_a_step_at_another_time_is_condemned_where_its_place_is_fixed(move):
+def test_a_step_at_another_time_is_an_anomaly_where_its_place_is_fixed(move):
     name, at = move
     assert kinds(run_of([(one, at if one == name else when) for one, when in STEPS])) == MOVES[move]
 

@@ -111,7 +111,7 @@ def test_every_finding_has_a_history() -> None:
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_a_set_is_condemned_for_what_its_history_stands_for(name: str) -> None:
+def test_a_set_has_the_findings_of_its_history(name: str) -> None:
     wrong, lawful = SETS[name]
     assert {one.kind for one in judge_set(wrong, linearizable=True).findings} == {name}
     assert not judge_set(lawful, linearizable=True).findings
@@ -119,7 +119,7 @@ def test_a_set_is_condemned_for_what_its_history_stands_for(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LOGS)
-def test_a_log_is_condemned_for_what_its_history_stands_for(name: str) -> None:
+def test_a_log_has_the_findings_of_its_history(name: str) -> None:
     wrong, lawful = LOGS[name]
     assert {one.kind for one in judge_offsets(wrong).findings} == {name, *BESIDE.get(name, ())}
     assert not judge_offsets(lawful).findings
@@ -199,7 +199,7 @@ def test_of_any_log_the_twin_says_the_same(seed: int) -> None:
 
 @given(SEEDS)
 @steady(60)
-def test_a_lawful_log_and_a_lawful_set_are_not_condemned(seed: int) -> None:
+def test_a_lawful_log_and_a_lawful_set_have_no_finding(seed: int) -> None:
     """One writer, readers that follow it, and sends and adds with unknown outcomes."""
     random = Random(seed)
     log: list[Operation] = []

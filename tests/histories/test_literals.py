@@ -1,4 +1,4 @@
-"""Each finding has its small literal history: condemned for that, and its lawful neighbour for nothing."""
+"""Each finding has its small literal history, which has it; its lawful neighbour has no finding."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def test_every_checker_but_the_one_that_convicts_nobody_may_find_something():
 
 
 @pytest.mark.parametrize("name", LITERALS)
-def test_a_history_is_condemned_for_what_it_stands_for_with_a_proof_and_a_count(name):
+def test_a_history_has_the_findings_that_it_stands_for_with_a_proof_and_a_count(name):
     case = LITERALS[name]
     verdict = judge([chunk(case.history)], case.run)
     assert kinds_found(verdict) == case.found
@@ -39,6 +39,6 @@ def test_a_history_is_condemned_for_what_it_stands_for_with_a_proof_and_a_count(
 
 
 @pytest.mark.parametrize("name", LITERALS)
-def test_its_lawful_neighbour_is_condemned_for_nothing(name):
+def test_its_lawful_neighbour_has_no_finding(name):
     case = LITERALS[name]
-    assert not kinds_found(judge([chunk(case.acquitted)], case.acquitted_run))
+    assert not kinds_found(judge([chunk(case.neighbour)], case.neighbour_run))

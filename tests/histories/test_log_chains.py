@@ -69,7 +69,7 @@ def judged(parts: list[list[Fact]], run: RunFacts) -> Judgement:
 
 @steady(60)
 @given(SEEDS)
-def test_lawful_leaders_and_readers_are_not_condemned(seed: int) -> None:
+def test_lawful_leaders_and_readers_have_no_finding(seed: int) -> None:
     chain, history, kept = lawful(Random(seed), ledgers=4, most=12)
     result = of(history, chain)
     assert result.verdict is (Verdict.VALID if kept else Verdict.UNKNOWN), result

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from checkers.log.checker import Limits, judge_log
+from checkers.log.checker import SearchLimits, judge_log
 from evidence.findings import Verdict
 from tests.histories.log_story import Txn, append, ok, read, story
 from tests.histories.test_log_stories import CONVICTED, SEEN
 
-NOTHING = Limits(edges=0)
+NOTHING = SearchLimits(edges=0)
 
 
 def three_in_a_ring() -> tuple[Txn, ...]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from checkers.log import edges, versions
 from checkers.log.checker import judge_log
-from checkers.log.cycles import Limits, Result, find_cycles
+from checkers.log.cycles import CycleResult, SearchLimits, find_cycles
 from checkers.log.edges import all_edges
 from checkers.log.models import CLASSES, CycleClass, hides, implies
 from checkers.log.versions import version_orders
@@ -59,12 +59,12 @@ def same_as_twin(rows: list[Txn]) -> None:
     judgement = judge_log(given)
     direct = {kind: number for kind, number in judgement.counts.items() if kind not in BY_NAME}
     assert direct == dict(twin.counts())
-    result = find_cycles(given, all_edges(given, version_orders(given)), Limits())
+    result = find_cycles(given, all_edges(given, version_orders(given)), SearchLimits())
     assert not result.undecided
     same_cycles(twin, result)
 
 
-def same_cycles(twin: Twin, result: Result) -> None:
+def same_cycles(twin: Twin, result: CycleResult) -> None:
     edges = twin.edges()
     cycles = [(path, chosen, kind) for path, chosen in simple_cycles(edges) if (kind := class_of(chosen))]
     reach = {

@@ -15,8 +15,8 @@ from checkers.recovery.checker import Recovery
 from evidence.codes import Kind, Message, Outcome
 from evidence.schemas import FRAMES, OPERATIONS
 from tests.histories.asking import ENOENTRY, add, answered, plain_read
+from tests.histories.boots import took
 from tests.histories.families import FAMILIES
-from tests.histories.lives import took
 from tests.histories.story import BLANK, chunk, created, run_facts
 
 

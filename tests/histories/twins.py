@@ -67,8 +67,8 @@ def tells(row: Row) -> bool:
     return row["kind"] in telling and ok(row) and row["lac"] >= 0
 
 
-def promised_entries(history: list[Fact], ledger: int) -> set[int]:
-    """The obliged set without what the close itself promises."""
+def promised_before_close(history: list[Fact], ledger: int) -> set[int]:
+    """The promised entries without what the close itself promises."""
     promised = acked_entries(history, ledger)
     for row in operations(history, *Kind):
         if row["ledger"] != ledger:
@@ -80,9 +80,9 @@ def promised_entries(history: list[Fact], ledger: int) -> set[int]:
     return promised
 
 
-def obliged_entries(history: list[Fact], ledger: int) -> set[int]:
+def promised_entries(history: list[Fact], ledger: int) -> set[int]:
     end = end_of(history, ledger)
-    return promised_entries(history, ledger) | set(range((-1 if end is None else end) + 1))
+    return promised_before_close(history, ledger) | set(range((-1 if end is None else end) + 1))
 
 
 def writings(history: list[Fact], ledger: int, entry: int) -> set[tuple[int, int]]:
@@ -171,7 +171,7 @@ def durability(history: list[Fact]) -> Plain:
             unavailable += was_created_again(history, ledger)
             continue
         gone = [r for r in rows(history, "ledgers") if r["ledger"] == ledger and r["state"] == 0]
-        entries = obliged_entries(history, ledger)
+        entries = promised_entries(history, ledger)
         judged += len(entries)
         if gone:
             missing = {entry for entry in entries if not is_kept(history, ledger, entry)}
@@ -192,7 +192,7 @@ def closing(history: list[Fact]) -> Plain:
     for ledger in ledgers_of(history):
         closes = [row for row in chain(history, ledger) if row["state"] == 3]
         closed_at_all |= bool(closes)
-        promised = promised_entries(history, ledger)
+        promised = promised_before_close(history, ledger)
         never_closed |= bool(promised) and not closes and not was_released(history, ledger)
         deletes = [
             row["invoked_ns"]

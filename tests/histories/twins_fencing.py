@@ -56,7 +56,7 @@ def same_boot(one: Row, other: Row) -> bool:
     return all(one[name] == other[name] for name in ("ledger", "bookie", "boot"))
 
 
-# the lives of bookies
+# the boots of bookies
 
 
 def unclean(events: dict[str, Row], by_ns: int) -> bool:

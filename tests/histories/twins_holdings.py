@@ -14,7 +14,7 @@ from evidence.codes import NEVER, Direction, FrameFlag, Holding, Message, Status
 from tests.histories.rows import DENIALS, Row, chain, complete_chain, last_pass, proven, rows, sure, write_set
 from tests.histories.story import Fact
 
-Life = tuple[int, int]
+Boot = tuple[int, int]
 CHANGES_DISKS = ("wipe", "corrupt")
 ENDS = ("kill", "power_loss")
 TAKES = {"kill": 1, "unplanned": 1, "power_loss": 2, "wipe": 3, "corrupt": 3}
@@ -29,25 +29,25 @@ def loss_class(history: list[Fact], run: RunFacts, ledger: int, entry: int) -> s
     if closed and closed[-1]["last_entry"] < entry and was_forged(history, closed_there_first(closed)):
         return "forged"
     acks = [row for row in rows(history, "frames") if is_ack(row, ledger, entry)]
-    lives = {(row["bookie"], row["boot"]) for row in acks if sure(row)}
-    if any(life[0] in shown(history, ledger, entry) for life in lives):
+    boots = {(row["bookie"], row["boot"]) for row in acks if sure(row)}
+    if any(boot[0] in shown(history, ledger, entry) for boot in boots):
         return "unexplained"
-    if any(never_lost(history, run, life, ledger, entry) for life in lives):
+    if any(never_lost(history, run, boot, ledger, entry) for boot in boots):
         return "unexplained"
-    if not lives or not all(sure(row) for row in acks) or not complete_chain(history, ledger):
+    if not boots or not all(sure(row) for row in acks) or not complete_chain(history, ledger):
         return "undetermined"
     if shown(history, ledger, entry):
         return "undetermined"
-    lives |= on_disks(history, ledger, entry)
-    first = min(death(run, life)[0] for life in lives)
+    boots |= on_disks(history, ledger, entry)
+    first = min(death(run, boot)[0] for boot in boots)
     repairs = [row for row in run.servers if brings(history, run, row, ledger, entry)]
-    lives |= {(run.bookies[row["server"]], row["boot"]) for row in repairs if row["latest_ns"] < first}
-    losses = [loss_ns(history, run, life, ledger, entry) for life in lives]
+    boots |= {(run.bookies[row["server"]], row["boot"]) for row in repairs if row["latest_ns"] < first}
+    losses = [loss_ns(history, run, boot, ledger, entry) for boot in boots]
     if NEVER in losses:
         return "undetermined"
-    first = min(death(run, life)[0] for life in lives)
+    first = min(death(run, boot)[0] for boot in boots)
     last = max(losses)
-    if still_had(history, run, lives, ledger, entry):
+    if still_had(history, run, boots, ledger, entry):
         return "undetermined"
     if any(row["latest_ns"] >= first and row["earliest_ns"] <= last for row in repairs):
         return "undetermined"
@@ -61,14 +61,14 @@ def closed_there_first(closed: list[Row]) -> Row:
     return next(row for row in closed if row["last_entry"] == closed[-1]["last_entry"])
 
 
-def still_had(history: list[Fact], run: RunFacts, lives: set[Life], ledger: int, entry: int) -> bool:
+def still_had(history: list[Fact], run: RunFacts, boots: set[Boot], ledger: int, entry: int) -> bool:
     """Whether an ack quorum had an entry when the ledger was closed below it."""
     closed = [row for row in chain(history, ledger) if row["state"] == 3]
     if not closed or closed[-1]["last_entry"] >= entry:
         return False
     at_ns = closed_there_first(closed)["latest_ns"]
-    began = {life: events(run, life, "started")[0]["earliest_ns"] for life in lives}
-    up = [life for life in lives if began[life] < at_ns < death(run, life)[0]]
+    began = {boot: events(run, boot, "started")[0]["earliest_ns"] for boot in boots}
+    up = [boot for boot in boots if began[boot] < at_ns < death(run, boot)[0]]
     return len(up) >= closed[-1]["ack_quorum"]
 
 
@@ -90,58 +90,58 @@ def is_ack(row: Row, ledger: int, entry: int) -> bool:
     return bool(acked and (row["ledger"], row["entry"]) == (ledger, entry))
 
 
-def events(run: RunFacts, life: Life, event: str) -> list[Row]:
+def events(run: RunFacts, boot: Boot, event: str) -> list[Row]:
     return [
         row
         for row in run.servers
-        if (run.bookies.get(row["server"]), row["boot"], row["event"]) == (*life, event)
+        if (run.bookies.get(row["server"]), row["boot"], row["event"]) == (*boot, event)
     ]
 
 
-def death(run: RunFacts, life: Life) -> tuple[int, int]:
+def death(run: RunFacts, boot: Boot) -> tuple[int, int]:
     """(earliest, latest) of its end, never for a boot that lived on."""
-    ends = events(run, life, "exit")
+    ends = events(run, boot, "exit")
     return (ends[0]["earliest_ns"], ends[0]["latest_ns"]) if ends else (NEVER, NEVER)
 
 
-def unclean(run: RunFacts, life: Life) -> bool:
-    ends = [json.loads(row["detail"]) for row in events(run, life, "exit")]
+def unclean(run: RunFacts, boot: Boot) -> bool:
+    ends = [json.loads(row["detail"]) for row in events(run, boot, "exit")]
     return any(end["signal"] not in (None, 15) or end["code"] not in (None, 0, 143) for end in ends)
 
 
-def fell(run: RunFacts, life: Life) -> bool:
+def fell(run: RunFacts, boot: Boot) -> bool:
     """Whether a fault that ends processes, and may take what it had, was in course as it died."""
-    early, late = death(run, life)
-    return unclean(run, life) and any(
+    early, late = death(run, boot)
+    return unclean(run, boot) and any(
         fault["kind"] in ENDS
-        and TAKES[fault["kind"]] >= (least(run, life) or NEVER)
+        and TAKES[fault["kind"]] >= (least(run, boot) or NEVER)
         and fault["injected_ns"] != NEVER
-        and life[0] in [run.bookies.get(name) for name in fault["target"].split(",")]
+        and boot[0] in [run.bookies.get(name) for name in fault["target"].split(",")]
         and fault["planned_ns"] <= late
         and early <= max(fault["injected_ns"], fault["confirmed_ns"])
         for fault in run.faults
     )
 
 
-def least(run: RunFacts, life: Life) -> int:
-    """The least that takes what a life acknowledged: by its own settings, or else the run's; 0 if unknown."""
-    for row in events(run, life, "configured"):
+def least(run: RunFacts, boot: Boot) -> int:
+    """The least that takes what a boot acknowledged: by its own settings, or else the run's; 0 if unknown."""
+    for row in events(run, boot, "configured"):
         conf = json.loads(row["detail"])["conf"]
         if conf.get("journalWriteData") == "false":
             return 1
         return 2 if conf.get("journalSyncData") == "false" else 3
-    return max((loss for name, loss in run.least_loss.items() if run.bookies.get(name) == life[0]), default=0)
+    return max((loss for name, loss in run.least_loss.items() if run.bookies.get(name) == boot[0]), default=0)
 
 
-def loss_ns(history: list[Fact], run: RunFacts, life: Life, ledger: int, entry: int) -> int:
-    """When a life's copy was gone at the latest: with its end, or by a wipe after it; else never."""
-    if was_read(run, life) and life not in on_disks(history, ledger, entry):
-        return death(run, life)[1] if fell(run, life) else NEVER
-    wipes = [fault for fault in run.faults if life[0] in hit(run, fault) and takes_all(fault)]
+def loss_ns(history: list[Fact], run: RunFacts, boot: Boot, ledger: int, entry: int) -> int:
+    """When a boot's copy was gone at the latest: with its end, or by a wipe after it; else never."""
+    if was_read(run, boot) and boot not in on_disks(history, ledger, entry):
+        return death(run, boot)[1] if fell(run, boot) else NEVER
+    wipes = [fault for fault in run.faults if boot[0] in hit(run, fault) and takes_all(fault)]
     last = max(wipes, key=lambda fault: fault["fault"], default=None)
-    if last is None or last["injected_ns"] < death(run, life)[1]:
+    if last is None or last["injected_ns"] < death(run, boot)[1]:
         return NEVER
-    others = [fault for fault in run.faults if life[0] in hit(run, fault) and fault["kind"] in CHANGES_DISKS]
+    others = [fault for fault in run.faults if boot[0] in hit(run, fault) and fault["kind"] in CHANGES_DISKS]
     given_back = any(not takes_all(fault) and fault["healed_ns"] >= last["injected_ns"] for fault in others)
     return NEVER if given_back else last["injected_ns"]
 
@@ -157,11 +157,11 @@ def hit(run: RunFacts, fault: Row) -> list[int]:
     return [run.bookies[name] for name in (names if {*names} <= run.bookies.keys() else run.bookies)]
 
 
-def was_read(run: RunFacts, life: Life) -> bool:
-    return bool(events(run, life, "disk_read"))
+def was_read(run: RunFacts, boot: Boot) -> bool:
+    return bool(events(run, boot, "disk_read"))
 
 
-def on_disks(history: list[Fact], ledger: int, entry: int) -> set[Life]:
+def on_disks(history: list[Fact], ledger: int, entry: int) -> set[Boot]:
     held = [row for row in rows(history, "holdings") if row["ledger"] == ledger]
     return {(row["bookie"], row["boot"]) for row in held if row["entry"] <= entry <= row["last"]}
 
@@ -172,33 +172,33 @@ def shown(history: list[Fact], ledger: int, entry: int) -> set[int]:
     return {row["bookie"] for row in present if (row["ledger"], row["entry"]) == (ledger, entry)}
 
 
-def never_lost(history: list[Fact], run: RunFacts, life: Life, ledger: int, entry: int) -> bool:
+def never_lost(history: list[Fact], run: RunFacts, boot: Boot, ledger: int, entry: int) -> bool:
     until = max((row["answered_ns"] for row in last_pass(history)), default=NEVER)
-    faults = [fault["kind"] for fault in run.faults if life[0] in hit(run, fault)]
-    alive = bool(events(run, life, "started")) and not (unclean(run, life) and death(run, life)[0] <= until)
-    outlasted = least(run, life) > max(TAKES.get(kind, 0) for kind in (*faults, "kill"))
+    faults = [fault["kind"] for fault in run.faults if boot[0] in hit(run, fault)]
+    alive = bool(events(run, boot, "started")) and not (unclean(run, boot) and death(run, boot)[0] <= until)
+    outlasted = least(run, boot) > max(TAKES.get(kind, 0) for kind in (*faults, "kill"))
     untouched = not any(kind in CHANGES_DISKS for kind in faults)
-    kept = life in on_disks(history, ledger, entry) and not changed_since(run, life)
-    return to_the_end(history, run, life, ledger, entry) and (kept or (untouched and (alive or outlasted)))
+    kept = boot in on_disks(history, ledger, entry) and not changed_since(run, boot)
+    return to_the_end(history, run, boot, ledger, entry) and (kept or (untouched and (alive or outlasted)))
 
 
-def to_the_end(history: list[Fact], run: RunFacts, life: Life, ledger: int, entry: int) -> bool:
+def to_the_end(history: list[Fact], run: RunFacts, boot: Boot, ledger: int, entry: int) -> bool:
     """Whether the last version wants the entry on the bookie, and none ceased to name it before."""
     if not complete_chain(history, ledger):
         return False
     versions = chain(history, ledger)
     named = [
-        life[0] in [run.bookies[name.split(":")[0]] for part in one["fragments"] for name in part["bookies"]]
+        boot[0] in [run.bookies[name.split(":")[0]] for part in one["fragments"] for name in part["bookies"]]
         for one in versions
     ]
     ceased = any(before and not after for before, after in pairwise(named))
-    return not ceased and life[0] in {run.bookies[name] for name in write_set(versions[-1], entry)}
+    return not ceased and boot[0] in {run.bookies[name] for name in write_set(versions[-1], entry)}
 
 
-def changed_since(run: RunFacts, life: Life) -> bool:
+def changed_since(run: RunFacts, boot: Boot) -> bool:
     """Whether a fault may have changed a disk after it was read."""
-    read_ns = min((row["earliest_ns"] for row in events(run, life, "disk_read")), default=NEVER)
-    changes = [fault for fault in run.faults if fault["kind"] in CHANGES_DISKS and life[0] in hit(run, fault)]
+    read_ns = min((row["earliest_ns"] for row in events(run, boot, "disk_read")), default=NEVER)
+    changes = [fault for fault in run.faults if fault["kind"] in CHANGES_DISKS and boot[0] in hit(run, fault)]
     return any(fault["healed_ns"] >= read_ns for fault in changes)
 
 

@@ -16,10 +16,10 @@ def only_stopped(numbers: range, row: Row, run: RunFacts, *, durable: bool = Fal
     With ``durable`` they may have crashed, if what the bookie acknowledges is not lost by that.
     """
     [name] = [name for name, bookie in run.bookies.items() if bookie == row["bookie"]]
-    lives = boots(run, row["bookie"])
-    if row["boot"] not in lives or not all(number in lives and "exit" in lives[number] for number in numbers):
+    known = boots(run, row["bookie"])
+    if row["boot"] not in known or not all(number in known and "exit" in known[number] for number in numbers):
         return False
-    ends = [json.loads(lives[number]["exit"]["detail"]) for number in numbers]
+    ends = [json.loads(known[number]["exit"]["detail"]) for number in numbers]
     clean = all(end.get("signal") in (None, 15) and end.get("code") in (None, 0, 143) for end in ends)
     if durable:
         hits = {fault["kind"] for fault in run.faults if name in fault["target"].split(",")}

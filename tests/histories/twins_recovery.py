@@ -285,14 +285,14 @@ def excused_ns(history: list[Fact], row: Row, run: RunFacts) -> int:
 
 
 def owed_limbo(history: list[Fact], row: Row, run: RunFacts) -> bool:
-    lives, guarded = boots(run, row["bookie"]), {run.bookies[name] for name in run.guarded}
-    if row["bookie"] not in guarded or row["boot"] not in lives:
+    known, guarded = boots(run, row["bookie"]), {run.bookies[name] for name in run.guarded}
+    if row["bookie"] not in guarded or row["boot"] not in known:
         return False
     if not complete_chain(history, row["ledger"]):
         return False
     return any(
         marked(history, row, run, boot)
-        for boot in lives
+        for boot in known
         if boot == row["boot"] or (boot < row["boot"] and has_served(history, row["bookie"], boot, run))
     )
 
@@ -315,15 +315,15 @@ def wiped_since(since_ns: int, row: Row, run: RunFacts) -> bool:
 
 def marked(history: list[Fact], row: Row, run: RunFacts, boot: int) -> bool:
     """Whether a mark that this boot set, or had to set, still stood when the answer came."""
-    lives, versions = boots(run, row["bookie"]), chain(history, row["ledger"])
-    started_ns = lives[boot]["started"]["earliest_ns"]
+    known, versions = boots(run, row["bookie"]), chain(history, row["ledger"])
+    started_ns = known[boot]["started"]["earliest_ns"]
     crashed = False
-    for earlier in sorted((other for other in lives if other < boot), reverse=True):
-        detail = json.loads(lives[earlier]["exit"]["detail"]) if "exit" in lives[earlier] else {}
+    for earlier in sorted((other for other in known if other < boot), reverse=True):
+        detail = json.loads(known[earlier]["exit"]["detail"]) if "exit" in known[earlier] else {}
         if detail.get("signal") in (None, 15) and detail.get("code") in (None, 0, 143):
             break
         if has_served(history, row["bookie"], earlier, run):
-            crashed = not wiped_since(lives[earlier]["started"]["earliest_ns"], row, run)
+            crashed = not wiped_since(known[earlier]["started"]["earliest_ns"], row, run)
             break
     if not crashed or versions[0]["latest_ns"] >= started_ns:
         return False

@@ -43,8 +43,8 @@ def servers(history: list[Any], run: Any) -> tuple[Found, str]:
 
 def _boots(run: Any) -> list[dict[str, Any]]:
     boots = []
-    lives = {(row["server"], row["boot"]) for row in run.servers if row["event"] == "started"}
-    for number in sorted(one for one in lives if one[0] in run.bookies):
+    started = {(row["server"], row["boot"]) for row in run.servers if row["event"] == "started"}
+    for number in sorted(one for one in started if one[0] in run.bookies):
         rows = [row for row in run.servers if (row["server"], row["boot"]) == number]
         start = [row for row in rows if row["event"] == "started"]
         end = [row for row in rows if row["event"] == "exit"]

@@ -144,7 +144,7 @@ def test_no_room_is_forgotten(modules: list[Path], root: Path) -> None:
         ("reports", "from harness.request import RunRequest"),
         ("reports", "from checkers.judging.contract import Checker"),
         ("reports", "import pipeline.session"),
-        ("harness", "from search.status import Status"),
+        ("harness", "from search.status import StatusLines"),
         ("search", "import cli"),
         ("cli", "from bench import rows"),
         ("cluster", "import docker"),

@@ -8,8 +8,8 @@ from random import Random
 
 from checkers.judging.contract import RunFacts
 from evidence.codes import Kind
+from tests.histories.boots import fault
 from tests.histories.lawful import lawful
-from tests.histories.lives import fault
 from tests.histories.mutations.edits import denied_by_all, is_final_entry, lost, lost_of, without
 from tests.histories.mutations.registry import UNKNOWN, Sign, operator, span, unknown
 from tests.histories.story import (

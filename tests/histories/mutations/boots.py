@@ -7,8 +7,8 @@ from random import Random
 
 from checkers.judging.contract import RunFacts
 from evidence.codes import Message, Status
-from tests.histories.lives import boot as life
-from tests.histories.lives import said, server
+from tests.histories.boots import boot as boot_rows
+from tests.histories.boots import said, server
 from tests.histories.mutations.registry import Sign, operator
 from tests.histories.story import READER, Fact, closed, created, recovering, run_facts
 
@@ -72,7 +72,7 @@ class Boots:
 
 def run_of(steps: tuple[tuple[str, int], ...] = STEPS, *, ends: str = "killed") -> RunFacts:
     """Boot 1 from 1 ns to 100, boot 2 from 110 on with its steps; b1 is protected."""
-    rows = [*life(1, 1, began=1, **{ends: 100}), *life(1, 2, began=110)]
+    rows = [*boot_rows(1, 1, began=1, **{ends: 100}), *boot_rows(1, 2, began=110)]
     up = (("dirty_created", 5), ("component_started", 6), ("log_read", 90))
     rows += [server(1, 1, name, at, at) for name, at in up]
     rows += [server(1, 2, name, at, at, **DETAIL.get(name, {})) for name, at in steps]
@@ -153,8 +153,12 @@ def crash_in_limbo(case, dice):
     again = [server(1, 3, name, at + 110, at + 110, **DETAIL.get(name, {})) for name, at in STEPS[:7]]
     steps = tuple(one for one in STEPS if one[1] < 124 or one[0] == "log_read")
     second = [row for row in run_of(steps).servers if (row["boot"], row["event"]) != (2, "started")]
-    lives = [*life(1, 2, began=110, killed=200), *life(1, 3, began=210), server(1, 3, "log_read", 300, 300)]
-    run = replace(case.run, servers=(*second, *lives, *again))
+    boots = [
+        *boot_rows(1, 2, began=110, killed=200),
+        *boot_rows(1, 3, began=210),
+        server(1, 3, "log_read", 300, 300),
+    ]
+    run = replace(case.run, servers=(*second, *boots, *again))
     denial = said(Message.READ, 1, 250, entry=3, status=Status.ENOENTRY, boot=3, source=READER)
     must = {"protection_lost", "cleared_unrecovered"} if open_still else set()
     return [*([OPEN] if open_still else case.history[:3]), denial], ours(must), run

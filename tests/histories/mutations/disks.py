@@ -10,7 +10,7 @@ from checkers.judging.contract import RunFacts
 from evidence.codes import Holding, Message, Status
 from evidence.findings import Verdict
 from protocol.faults import Loses
-from tests.histories.lives import boot, copied, fault, on_disk, said, server, took
+from tests.histories.boots import boot, copied, fault, on_disk, said, server, took
 from tests.histories.mutations.edits import lost
 from tests.histories.mutations.registry import Sign, operator, span
 from tests.histories.story import (

@@ -7,7 +7,7 @@ from random import Random
 
 from checkers.judging.contract import RunFacts
 from evidence.codes import Flag, Holding, Kind, Outcome
-from tests.histories.lives import boot, server
+from tests.histories.boots import boot, server
 from tests.histories.mutations.edits import Row, replaced, without
 from tests.histories.mutations.registry import UNKNOWN, Sign, operator, span
 from tests.histories.repairs import CENSUS_NS, audit, event, marked, quiet, shown, tried, unmarked

@@ -4,8 +4,8 @@ from dataclasses import replace
 from random import Random
 
 from evidence.codes import NEVER, Direction, Flag, Kind, Message, Outcome, Status
+from tests.histories.boots import UNPROVEN, fenced, said, server, took
 from tests.histories.lawful import Lawful, lawful
-from tests.histories.lives import UNPROVEN, fenced, said, server, took
 from tests.histories.mutations.edits import spans
 from tests.histories.mutations.registry import UNKNOWN, Sign, operator, span
 from tests.histories.story import Fact, acked, operation, unsure

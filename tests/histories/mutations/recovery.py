@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from evidence.codes import NEVER, Direction, Flag, FrameFlag, Kind, Message, Outcome, Status
 from protocol.faults import Loses
+from tests.histories.boots import boot
 from tests.histories.lawful import lawful
-from tests.histories.lives import boot
 from tests.histories.mutations.edits import edited, is_answer
 from tests.histories.mutations.registry import Sign, operator, span
 from tests.histories.story import OBSERVER, WRITER, deleted
@@ -247,9 +247,9 @@ def later_boot_denies_acked_entry(case, dice):
     history, broken = denied(case, dice, boot=9)
     end = "stopped" if dice.random() < 0.7 else "killed"
     ended = (boot(bookie, number, **{end: 1}) for bookie in range(1, 10) for number in range(1, 5))
-    lives = (*ended, *(boot(bookie, 9) for bookie in range(1, 10)))
+    boots = (*ended, *(boot(bookie, 9) for bookie in range(1, 10)))
     signs = {sign._replace(name="answers/denied_flushed") for sign in broken if end == "stopped"}
-    return history, signs, replace(case.run, servers=tuple(row for life in lives for row in life))
+    return history, signs, replace(case.run, servers=tuple(row for rows in boots for row in rows))
 
 
 def synced(case, entry, bookies):
@@ -269,7 +269,7 @@ def boot_after_crashes_denies_acked_entry(case, dice):
     history, broken = denied(case, dice, boot=9)
     loss = dice.choice((Loses.MEMORY, Loses.UNSYNCED, Loses.STORED))
     ended = (boot(bookie, number, killed=1) for bookie in range(1, 10) for number in range(1, 5))
-    lives = (*ended, *(boot(bookie, 9) for bookie in range(1, 10)))
+    boots = (*ended, *(boot(bookie, 9) for bookie in range(1, 10)))
     late = {row["entry"] for row in case.operations(Kind.ADD) if row["flags"] & Flag.DEFERRED_SYNC}
     by = {row["bookie"] for table, row in history if table == "frames" and row["boot"] == 9}
     signs = {
@@ -281,7 +281,7 @@ def boot_after_crashes_denies_acked_entry(case, dice):
     return (
         history,
         signs,
-        replace(case.run, servers=tuple(row for life in lives for row in life), **journaled),
+        replace(case.run, servers=tuple(row for rows in boots for row in rows), **journaled),
     )
 
 

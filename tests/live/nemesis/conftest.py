@@ -19,7 +19,7 @@ from cluster.interface import ProcessState
 from cluster.links import Links, open_links
 from cluster.servers.answers import listening
 from cluster.waiting import wait_until
-from nemesis.active import Active
+from nemesis.nemesis import Nemesis
 from protocol.addresses import FIRST_OCTET, LAST_OCTET, AddressPlan, client_numbers
 from tests.live.nemesis.reader import PATIENCE_S, hang_up
 from tests.unit.nemesis.fault_stories import Lines
@@ -191,8 +191,8 @@ def lines() -> Lines:
 
 
 @pytest.fixture
-def active(cluster: Any, lines: Lines) -> Active:
-    return Active(cluster, lambda line: lines.append(dict(line)))
+def nemesis(cluster: Any, lines: Lines) -> Nemesis:
+    return Nemesis(cluster, lambda line: lines.append(dict(line)))
 
 
 @pytest.fixture(scope="module")

@@ -19,8 +19,8 @@ from cluster.waiting import wait_until
 from evidence.codes import ErrorCode
 from evidence.collect.logs import LogEvent
 from evidence.folder import RunFolder
-from harness.recording.stage import BootLogs
-from nemesis.active import Active
+from harness.recording.context import BootLogs
+from nemesis.nemesis import Nemesis
 from protocol.addresses import bookie_id
 from protocol.modes import MODES
 from tests.unit.nemesis.fault_stories import Lines, inject, start
@@ -35,18 +35,18 @@ _CODES: dict[int, str] = {
 
 
 class Lone:
-    """The bookie ``b1``; ``active`` are the faults on it, ``lines`` is their log."""
+    """The bookie ``b1``; ``nemesis`` are the faults on it, ``lines`` is their log."""
 
-    def __init__(self, cluster: Any, active: Active, lines: Lines, number: Callable[[], int]) -> None:
-        self.cluster, self.active, self.lines = cluster, active, lines
+    def __init__(self, cluster: Any, nemesis: Nemesis, lines: Lines, number: Callable[[], int]) -> None:
+        self.cluster, self.nemesis, self.lines = cluster, nemesis, lines
         self._number = number
         self._heard = BootLogs()
 
     @property
-    def stage(self) -> Any:
-        """As much of a stage as its acts and conditions need."""
+    def context(self) -> Any:
+        """As much of a context as its acts and conditions need."""
         return SimpleNamespace(
-            cluster=self.cluster, faults=self.active, boot_log=self._events, assert_alive=lambda: None
+            cluster=self.cluster, nemesis=self.nemesis, boot_log=self._events, assert_alive=lambda: None
         )
 
     def _events(self, name: str) -> Sequence[LogEvent]:
@@ -75,20 +75,20 @@ class Lone:
         return ledger
 
     def end(self, how: str) -> None:
-        inject(self.active, how, target="b1")
+        inject(self.nemesis, how, target="b1")
 
     def wipe(self, **params: str) -> None:
-        inject(self.active, "wipe", target="b1", **params)
+        inject(self.nemesis, "wipe", target="b1", **params)
 
     def corrupt(self, what: str, how: str, **params: Any) -> Mapping[str, Any]:
         """The proof in the fault log."""
-        inject(self.active, "corrupt", target="b1", what=what, how=how, **params)
+        inject(self.nemesis, "corrupt", target="b1", what=what, how=how, **params)
         found: Mapping[str, Any] = next(one for one in self.lines[::-1] if one["phase"] == "injected")
         return found["proof"]  # type: ignore[no-any-return]
 
     def boots(self, **step: Any) -> Refusal | None:
         """Start it, by default until it is ready; how it refused, if that was allowed."""
-        refusal: Refusal | None = start(self.active, target="b1", **step)
+        refusal: Refusal | None = start(self.nemesis, target="b1", **step)
         return refusal
 
     def settled(self) -> str:
@@ -96,12 +96,12 @@ class Lone:
 
         After the last the process stays, but serves no requests.
         """
-        stage = self.stage
+        context = self.context
 
         def found() -> tuple[bool, str]:
             if self.process.refusal() is not None:
                 return True, "refused"
-            if any(line.event == "journal_failed" for line in stage.boot_log("b1")):
+            if any(line.event == "journal_failed" for line in context.boot_log("b1")):
                 return True, "failed to replay"
             registered = "b1" in self.cluster.metadata.registered()
             return registered and self.cluster.answer("b1", 0, 0) is not None, "ready"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from nemesis.active import Active
+from nemesis.nemesis import Nemesis
 from tests.live.nemesis.lone import ENTRIES, Lone, lone_bookie
 from tests.unit.nemesis.fault_stories import WHOLE, Lines
 
@@ -30,7 +30,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def lone(cluster: Any, number: Callable[[], int]) -> Iterator[Lone]:
     """New before each test, so that only that test's ledger is corrupted."""
     lines: Lines = []
-    bookie = Lone(cluster, Active(cluster, lambda line: lines.append(dict(line))), lines, number)
+    bookie = Lone(cluster, Nemesis(cluster, lambda line: lines.append(dict(line))), lines, number)
     bookie.renew()
     lines.clear()
     yield bookie
@@ -64,7 +64,7 @@ def test_a_damaged_entry_log_is_an_error_and_no_denial(
     ledger = lone.written_after(snapshot, end="stop")
     assert lone.corrupt("entry_log", how, **params, **to(how, snapshot))["changed"]
     assert answers_after_boot(lone, ledger) == {"error -1": ENTRIES}
-    lone.active.heal()
+    lone.nemesis.heal()
     assert [line["phase"] for line in lone.lines if line["kind"] == "corrupt"] == WHOLE
 
 

@@ -19,7 +19,7 @@ from evidence.collect.ledgers import DELETED, collect_ledgers
 from evidence.folder import RunFolder
 from evidence.recorders import read_lines
 from evidence.schemas import OPERATIONS
-from nemesis.active import Active
+from nemesis.nemesis import Nemesis
 from protocol.metadata import LedgerState
 from protocol.modes import MODES
 from tests.unit.nemesis.fault_stories import Lines, inject, proof, start
@@ -42,11 +42,11 @@ def cluster(folder: RunFolder) -> Iterator[Any]:
         assert running.unplanned() == []
 
 
-def exchange(active: Active, name: str, **params: str) -> None:
+def exchange(nemesis: Nemesis, name: str, **params: str) -> None:
     """The fault between an end and a beginning of the store."""
-    inject(active, "kill", target="zk1")
-    inject(active, name, **params)
-    start(active, target="zk1")
+    inject(nemesis, "kill", target="zk1")
+    inject(nemesis, name, **params)
+    start(nemesis, target="zk1")
 
 
 def registered(cluster: Any) -> None:
@@ -77,19 +77,19 @@ def rows_of(folder: RunFolder, ledger: int) -> list[dict[str, Any]]:
 
 def test_a_store_goes_back_in_time_and_its_clients_come_along(cluster: Any, folder: RunFolder) -> None:
     lines: Lines = []
-    with Active(cluster, lambda line: lines.append(dict(line))) as active:
+    with Nemesis(cluster, lambda line: lines.append(dict(line))) as nemesis:
         old = created(cluster, "old")
         cluster.zookeeper.snapshot("early")
         assert cluster.clients["writer"].call("close", timeout_s=60, handle="old")["ok"]
         young = created(cluster, "young")
-        exchange(active, "restore_metadata", to="early")
+        exchange(nemesis, "restore_metadata", to="early")
         assert cluster.metadata.ledgers() == [old]
         metadata, version = cluster.metadata.ledger(old)
         assert (metadata.state, version) == (LedgerState.OPEN, 0)
         registered(cluster)
         again = created(cluster, "again")
         assert proof(lines, "confirmed", 2)["undone_transactions"] > 0
-        exchange(active, "wipe_metadata", leave="cluster")
+        exchange(nemesis, "wipe_metadata", leave="cluster")
         assert cluster.metadata.ledgers() == []
         registered(cluster)
         newest = created(cluster, "newest")
@@ -110,10 +110,10 @@ def test_evidence_of_all_lives_is_found_when_the_harness_was_killed_at_the_worst
     cluster: Any, folder: RunFolder
 ) -> None:
     """Between the two renames there is no data folder: the log belongs to a former boot."""
-    with Active(cluster, lambda _: None) as active:
+    with Nemesis(cluster, lambda _: None) as nemesis:
         old = created(cluster, "old")
-        inject(active, "kill", target="zk1")
-        inject(active, "wipe_metadata", leave="nothing")
+        inject(nemesis, "kill", target="zk1")
+        inject(nemesis, "wipe_metadata", leave="nothing")
         data = cluster.zookeeper.folder / "data"
         data.rename(data.with_name("next"))
         assert [(row["state"], row["put_back"]) for row in rows_of(folder, old)] == [
@@ -121,5 +121,5 @@ def test_evidence_of_all_lives_is_found_when_the_harness_was_killed_at_the_worst
             (DELETED, True),
         ]
         data.with_name("next").rename(data)
-        start(active, target="zk1")
+        start(nemesis, target="zk1")
         assert cluster.metadata.ledgers() == []

@@ -12,7 +12,7 @@ from cluster.interface import ProcessState
 from cluster.local.backend import open_cluster
 from cluster.processes.settings import RunSpec
 from evidence.folder import RunFolder
-from nemesis.active import Active
+from nemesis.nemesis import Nemesis
 from protocol.modes import MODES
 from tests.unit.nemesis.fault_stories import Lines, ProcessStories, inject, phases, start
 
@@ -31,9 +31,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture
-def active(cluster: Any, lines: Lines) -> Iterator[Active]:
+def nemesis(cluster: Any, lines: Lines) -> Iterator[Nemesis]:
     """Faults that are all healed after each test, so that the next finds a whole cluster."""
-    with Active(cluster, lambda line: lines.append(dict(line))) as faults:
+    with Nemesis(cluster, lambda line: lines.append(dict(line))) as faults:
         yield faults
     assert cluster.unplanned() == []
 
@@ -42,40 +42,40 @@ class TestProcesses(ProcessStories):
     pass
 
 
-def test_a_paused_bookie_accepts_and_does_not_answer(cluster: Any, active: Active) -> None:
-    inject(active, "pause", target="b1")
+def test_a_paused_bookie_accepts_and_does_not_answer(cluster: Any, nemesis: Nemesis) -> None:
+    inject(nemesis, "pause", target="b1")
     assert cluster.answer("b1", 1, 0, timeout_s=0.5) is None
-    active.heal()
+    nemesis.heal()
     assert cluster.answer("b1", 1 << 40, 0) is not None
 
 
-def test_zookeeper_and_a_bookie_are_healed_in_the_order_of_need(cluster: Any, active: Active) -> None:
-    inject(active, "kill", target="zk1")
-    inject(active, "kill", target="b1")
-    assert active.heal() == ["kill zk1", "kill b1"]
+def test_zookeeper_and_a_bookie_are_healed_in_the_order_of_need(cluster: Any, nemesis: Nemesis) -> None:
+    inject(nemesis, "kill", target="zk1")
+    inject(nemesis, "kill", target="b1")
+    assert nemesis.heal() == ["kill zk1", "kill b1"]
     assert cluster.answer("b1", 1 << 40, 0) is not None
 
 
-def test_a_killed_client_comes_back_with_its_next_boot(cluster: Any, active: Active, lines: Lines) -> None:
+def test_a_killed_client_comes_back_with_its_next_boot(cluster: Any, nemesis: Nemesis, lines: Lines) -> None:
     writer = cluster.clients["writer"]
     boot = writer.boot
-    inject(active, "kill", target="writer")
-    start(active, target="writer")
+    inject(nemesis, "kill", target="writer")
+    start(nemesis, target="writer")
     assert (writer.state, writer.boot) == (ProcessState.RUNNING, boot + 1)
     assert writer.call("create", timeout_s=60, handle="after", **QUORUMS)["ok"]
     assert phases(lines)[-1] == "healed"
 
 
-def test_adds_go_on_while_one_bookie_is_out_of_reach(cluster: Any, active: Active) -> None:
+def test_adds_go_on_while_one_bookie_is_out_of_reach(cluster: Any, nemesis: Nemesis) -> None:
     writer = cluster.clients["writer"]
     assert writer.call("create", timeout_s=60, handle="cut", **QUORUMS)["ok"]
-    inject(active, "cut", **{"from": "writer", "to": "b2"})
+    inject(nemesis, "cut", **{"from": "writer", "to": "b2"})
     added = writer.call("append", timeout_s=60, handle="cut", entries=20, entry_bytes=128, outstanding=5)
     assert added["acked"] == 20
-    active.heal()
+    nemesis.heal()
 
 
-def test_an_isolated_bookie_still_answers_the_observers_side(cluster: Any, active: Active) -> None:
-    inject(active, "isolate", target="b3", by="hold")
+def test_an_isolated_bookie_still_answers_the_observers_side(cluster: Any, nemesis: Nemesis) -> None:
+    inject(nemesis, "isolate", target="b3", by="hold")
     assert cluster.answer("b3", 1 << 40, 0) is not None
-    active.heal()
+    nemesis.heal()

@@ -14,7 +14,7 @@ from cluster.messages import Action, Rule
 from cluster.waiting import wait_until
 from evidence.codes import Status
 from evidence.raw.wirelog import decode_segment
-from nemesis.active import Active
+from nemesis.nemesis import Nemesis
 from protocol.addresses import AddressPlan
 from protocol.errors import LinkError, UsageError
 from tests.live.nemesis.conftest import BOOKIES, SOURCES, Proxy, open_links
@@ -26,8 +26,8 @@ PAIR = ("writer", "b1")
 
 
 @pytest.fixture
-def active(cluster: Any, lines: Lines) -> Active:
-    return Active(cluster, lambda line: lines.append(dict(line)), ledger={"main": LEDGER}.__getitem__)
+def nemesis(cluster: Any, lines: Lines) -> Nemesis:
+    return Nemesis(cluster, lambda line: lines.append(dict(line)), ledger={"main": LEDGER}.__getitem__)
 
 
 @pytest.fixture
@@ -43,39 +43,39 @@ class TestMessages(MessageStories):
     pass
 
 
-def test_a_delayed_answer_comes_late_and_others_do_not_wait_for_it(wire: Reader, active: Active) -> None:
-    inject(active, "delay", **TO_B1, way="answers", kinds=("read",), entries=(1, 1), delay_ms=2000)
+def test_a_delayed_answer_comes_late_and_others_do_not_wait_for_it(wire: Reader, nemesis: Nemesis) -> None:
+    inject(nemesis, "delay", **TO_B1, way="answers", kinds=("read",), entries=(1, 1), delay_ms=2000)
     assert wire.timed_s(1) >= 2
-    inject(active, "delay", **TO_B1, way="answers", kinds=("read",), entries=(2, 2), delay_ms=600_000)
+    inject(nemesis, "delay", **TO_B1, way="answers", kinds=("read",), entries=(2, 2), delay_ms=600_000)
     wire.send(2)
     assert wire.read(3)
     assert wire.no_answer(2)
 
 
-def test_a_forged_answer_has_the_status_that_was_asked_for(wire: Reader, active: Active) -> None:
+def test_a_forged_answer_has_the_status_that_was_asked_for(wire: Reader, nemesis: Nemesis) -> None:
     forged = {"kinds": ("read",), "status": "ENOENTRY"}
-    inject(active, "forge", **TO_B1, way="answers", entries=(1, 1), **forged)
-    inject(active, "forge", **TO_B1, way="requests", entries=(2, 2), **forged)
+    inject(nemesis, "forge", **TO_B1, way="answers", entries=(1, 1), **forged)
+    inject(nemesis, "forge", **TO_B1, way="requests", entries=(2, 2), **forged)
     assert [wire.status(entry) for entry in (1, 2, 3)] == [Status.ENOENTRY, Status.ENOENTRY, Status.EOK]
     assert wire.arrived == [1, 3]
 
 
 def test_the_same_seed_drops_the_same_messages(
-    cluster: Any, wire: Reader, active: Active, lines: Lines
+    cluster: Any, wire: Reader, nemesis: Nemesis, lines: Lines
 ) -> None:
-    def drawn(active: Active) -> list[int]:
+    def drawn(nemesis: Nemesis) -> list[int]:
         """Which of eight requests arrive; a later request without a rule shows that all were decided."""
-        inject(active, "drop", **TO_B1, kinds=("read",), entries=(0, 7), probability=0.5, may_idle=True)
+        inject(nemesis, "drop", **TO_B1, kinds=("read",), entries=(0, 7), probability=0.5, may_idle=True)
         before = len(wire.arrived)
         for entry in range(8):
             wire.send(entry)
         assert wire.read(8)
-        active.heal()
+        nemesis.heal()
         return wire.arrived[before:-1]
 
-    once = drawn(active)
+    once = drawn(nemesis)
     assert 0 < len(once) < 8
-    assert drawn(Active(cluster, lines.append)) == once
+    assert drawn(Nemesis(cluster, lines.append)) == once
 
 
 def test_a_rule_that_the_proxy_refuses_is_told_with_what_is_allowed(links: Links) -> None:

@@ -15,7 +15,7 @@ from cluster.interface import ProcessState
 from cluster.waiting import wait_until
 from harness.conditions.servers import Refused, Said, refused, said
 from harness.steps.faults import Roll, roll
-from nemesis.active import Active
+from nemesis.nemesis import Nemesis
 from plans.grammar.steps import Start
 from tests.live.nemesis.lone import ENTRIES, Lone, lone_bookie
 from tests.unit.nemesis.fault_stories import WHOLE, Lines, inject, phases, proof
@@ -35,12 +35,12 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def lone(cluster: Any, number: Callable[[], int]) -> Iterator[Lone]:
     """Running before each test; a bookie that a test left down or refusing is replaced."""
     lines: Lines = []
-    active = Active(cluster, lambda line: lines.append(dict(line)))
-    bookie = Lone(cluster, active, lines, number)
+    nemesis = Nemesis(cluster, lambda line: lines.append(dict(line)))
+    bookie = Lone(cluster, nemesis, lines, number)
     yield bookie
     if bookie.process.state is ProcessState.DOWN:
         bookie.renew()
-    active.heal()
+    nemesis.heal()
     assert cluster.unplanned() == []
 
 
@@ -88,7 +88,7 @@ def test_a_missing_cookie_is_refused_until_it_is_removed_everywhere(lone: Lone) 
     assert lone.boots() is None
     assert lone.holds(ledger) == NO_LEDGER
     assert lone.cluster.metadata.cookie("b1") is not None
-    lone.active.heal()
+    lone.nemesis.heal()
     assert phases(lone.lines, 2) == WHOLE
 
 
@@ -102,23 +102,23 @@ def test_a_journal_wiped_with_its_cookie_forgotten_is_taken_for_a_new_disk(lone:
 
 
 def test_a_refusal_is_seen_by_a_condition_and_by_the_log(lone: Lone) -> None:
-    stage = lone.stage
+    context = lone.context
     lone.end("stop")
     lone.wipe(what="journal")
-    assert not refused(stage, Refused(target="b1"))[0]
+    assert not refused(context, Refused(target="b1"))[0]
     assert lone.boots(expect="any", wait=False) is None
-    result = wait_until(lambda: refused(stage, Refused(target="b1")), 60, "b1 to refuse")
+    result = wait_until(lambda: refused(context, Refused(target="b1")), 60, "b1 to refuse")
     assert "refused with exit code 2" in result
-    assert said(stage, Said(target="b1", event="cookie_refused"))[0]
-    assert not said(stage, Said(target="b1", event="cookie_stamped"))[0]
+    assert said(context, Said(target="b1", event="cookie_refused"))[0]
+    assert not said(context, Said(target="b1", event="cookie_stamped"))[0]
 
 
 def test_an_expired_session_is_made_anew_by_the_same_boot(lone: Lone) -> None:
     ledger, boot = lone.written(), lone.process.boot
-    inject(lone.active, "expire", target="b1")
+    inject(lone.nemesis, "expire", target="b1")
     assert "b1" not in lone.cluster.metadata.registered()
     assert proof(lone.lines, "confirmed")["state"] == "running"
-    assert lone.active.heal() == ["expire b1"]
+    assert lone.nemesis.heal() == ["expire b1"]
     assert "b1" in lone.cluster.metadata.registered()
     assert (lone.process.boot, lone.process.state) == (boot, ProcessState.RUNNING)
     assert lone.holds(ledger) == KEPT
@@ -130,7 +130,7 @@ def test_a_roll_to_another_release_and_back_keeps_what_each_wrote(lone: Lone) ->
     ledgers = [lone.written()]
     for version in (OTHER, newest):
         boot = lone.process.boot
-        roll(lone.stage, Roll(targets=("b1",), version=version))
+        roll(lone.context, Roll(targets=("b1",), version=version))
         assert (lone.process.version, lone.process.boot) == (version, boot + 1)
         assert [lone.holds(ledger) for ledger in ledgers] == [KEPT] * len(ledgers)
         ledgers.append(lone.written())
@@ -151,4 +151,4 @@ def test_a_bookie_with_two_ledger_directories_looks_where_an_id_belongs(lone: Lo
     lone.end("stop")
     lone.wipe(cookie="remove_everywhere")
     assert not any(lone.process.places()["more"].iterdir())
-    lone.active.start(Start(target="b1", conf=BEFORE))
+    lone.nemesis.start(Start(target="b1", conf=BEFORE))

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from random import Random
 from typing import Any
 
-from nemesis.active import Active
+from nemesis.nemesis import Nemesis
 from nemesis.registry import FAULTS
-from workloads.registry import WORKLOADS, Crew
+from workloads.registry import WORKLOADS, LoadContext
 
 PATIENCE_S = 180
 
@@ -19,7 +19,7 @@ PATIENCE_S = 180
 class Load:
     """A running load: its ledgers by name as they are opened, its messages, its totals at the end."""
 
-    def __init__(self, faults: Active) -> None:
+    def __init__(self, faults: Nemesis) -> None:
         self.ledgers: dict[str, int] = {}
         self.lines: list[str] = []
         self.totals: dict[str, int] = {}
@@ -64,10 +64,10 @@ class Load:
 def driven(workload: str, cluster: Any, **params: Any) -> Iterator[Load]:
     """The load while it works; its totals are there when the block has ended."""
     chosen, stop = WORKLOADS[workload], threading.Event()
-    with ThreadPoolExecutor(1) as pool, Active(cluster, lambda _line: None) as faults:
+    with ThreadPoolExecutor(1) as pool, Nemesis(cluster, lambda _line: None) as faults:
         load = Load(faults)
-        crew = Crew(chosen(**params), cluster, Random(1), stop, load.say, load.opened)
-        running = pool.submit(crew.work)
+        context = LoadContext(chosen(**params), cluster, Random(1), stop, load.say, load.opened)
+        running = pool.submit(context.work)
         try:
             yield load
         finally:

@@ -15,11 +15,11 @@ import workloads.rolling  # noqa: F401  # registers its load
 from cluster.local.backend import open_cluster
 from cluster.processes.settings import RunSpec
 from evidence.folder import RunFolder
-from nemesis.active import Active
+from nemesis.nemesis import Nemesis
 from nemesis.registry import FAULTS
 from protocol.metadata import LedgerState
 from protocol.modes import MODES
-from workloads.registry import WORKLOADS, Crew
+from workloads.registry import WORKLOADS, LoadContext
 
 APPEND = WORKLOADS["append"]
 PARAMS = {
@@ -75,9 +75,9 @@ def fence(cluster: Any, ledger: int) -> None:
 
 def test_the_load_goes_on_through_deaths_and_ends_with_its_totals(cluster: Any) -> None:
     stop, lines, ledgers = threading.Event(), [], Counted()
-    with ThreadPoolExecutor(1) as pool, Active(cluster, lambda _line: None) as faults:
-        crew = Crew(APPEND(**PARAMS), cluster, Random(1), stop, lines.append, ledgers.opened)
-        load = pool.submit(crew.work)
+    with ThreadPoolExecutor(1) as pool, Nemesis(cluster, lambda _line: None) as faults:
+        context = LoadContext(APPEND(**PARAMS), cluster, Random(1), stop, lines.append, ledgers.opened)
+        load = pool.submit(context.work)
         try:
             ledgers.wait_for_more("w1", 2)
             faults.inject(FAULTS["kill"](target="b1"))

@@ -20,7 +20,7 @@ from harness.experiments import running
 from harness.experiments import store as storing
 from harness.experiments.experiment import Experiment, Outcome, Status, outcome_of
 from harness.experiments.running import affordable, run_all, unknown_again
-from harness.experiments.store import begin, nights, prune, run_pending, unfinished
+from harness.experiments.store import begin, executions, prune, run_pending, unfinished
 from harness.experiments.workers import DiedError, HungError, Judging, Recording, WorkerPool, of_control
 from plans.campaign import load_campaign
 from protocol.errors import IncapableError, UsageError
@@ -95,25 +95,25 @@ def test_unknown_is_never_a_pass(
 
 
 def test_a_night_goes_on_where_it_was_killed(tmp_path: Path) -> None:
-    night = begin(tmp_path, "gate", UNITS)
-    night.add(outcome_of(UNITS[0], Status.ANOMALY, why="lost"))
+    store = begin(tmp_path, "gate", UNITS)
+    store.add(outcome_of(UNITS[0], Status.ANOMALY, why="lost"))
     again = unfinished(tmp_path, UNITS)
     assert again is not None
-    assert again.path == night.path
+    assert again.path == store.path
     assert again.waiting(UNITS) == UNITS[1:]
-    assert again.outcomes == night.outcomes
+    assert again.outcomes == store.outcomes
     assert unfinished(tmp_path, UNITS[:3]) is None, "other runs are another campaign"
     breaking = [replace(UNITS[0], breaks=("lac",)), *UNITS[1:]]
     assert unfinished(tmp_path, breaking) is None, "a control that must break something else is another run"
     for unit in UNITS[1:]:
         again.add(outcome_of(unit, Status.AS_EXPECTED))
     assert unfinished(tmp_path, UNITS) is None
-    assert begin(tmp_path, "gate", UNITS).path != night.path
+    assert begin(tmp_path, "gate", UNITS).path != store.path
 
 
 def test_two_campaigns_never_work_in_one_folder(tmp_path: Path) -> None:
-    night = begin(tmp_path, "gate", UNITS)
-    with night.alone(), pytest.raises(UsageError, match="is already running in"), night.alone():
+    store = begin(tmp_path, "gate", UNITS)
+    with store.alone(), pytest.raises(UsageError, match="is already running in"), store.alone():
         pass
 
 
@@ -122,7 +122,7 @@ def test_old_nights_are_removed_and_one_at_work_is_not(tmp_path: Path) -> None:
     with stored[0].alone():
         removed = prune(tmp_path, 2)
     assert removed == [stored[1].path]
-    assert {night.path for night in nights(tmp_path)} == {stored[0].path, stored[2].path, stored[3].path}
+    assert {store.path for store in executions(tmp_path)} == {stored[0].path, stored[2].path, stored[3].path}
 
 
 @pytest.mark.parametrize(("keep", "kept"), [("all", {1, 2, 3, 4}), ("first", {1, 2, 4}), ("none", {1})])
@@ -146,11 +146,11 @@ def test_only_folders_of_runs_that_were_as_expected_are_removed(
 
     monkeypatch.setattr(storing, "WorkerPool", Pool)
     units = [replace(UNITS[number == 4], number=number) for number in (1, 2, 3, 4)]
-    night = begin(tmp_path, "gate", units)
-    outcomes = list(run_pending(night, units, run_s=1, keep=keep))
+    store = begin(tmp_path, "gate", units)
+    outcomes = list(run_pending(store, units, run_s=1, keep=keep))
     assert {int(one.folder) for one in outcomes if one.folder} == kept
-    assert {int(path.name) for path in (night.path / "runs").iterdir()} == kept
-    assert next(nights(tmp_path)).outcomes == outcomes
+    assert {int(path.name) for path in (store.path / "runs").iterdir()} == kept
+    assert next(executions(tmp_path)).outcomes == outcomes
 
 
 def test_what_got_worse_comes_first() -> None:

@@ -15,7 +15,7 @@ from harness.campaigns.campaign import Options, run_campaign
 from harness.campaigns.listing import units_of
 from harness.campaigns.sensitivity import experiments_with, measure
 from harness.experiments.experiment import Outcome, Status, outcome_of
-from harness.experiments.store import Store, begin, nights
+from harness.experiments.store import Store, begin, executions
 from plans.campaign import load_campaign
 from protocol.errors import Interrupted, UsageError
 
@@ -68,7 +68,7 @@ def test_a_campaign_that_runs_elsewhere_is_left_alone(
         run(tmp_path)
     assert capsys.readouterr().out == ""
     assert sorted(path.name for path in store.path.iterdir()) == [".lock", "campaign.json"]
-    assert len(list(nights(tmp_path / place))) == 1
+    assert len(list(executions(tmp_path / place))) == 1
 
 
 def test_a_defect_that_no_run_can_have_is_refused(tmp_path: Path) -> None:

@@ -51,8 +51,8 @@ def test_every_campaign_of_the_repository_has_runs(name: str, tmp_path: Path) ->
 
 
 def test_the_night_has_every_run_of_the_gate() -> None:
-    night = {unit.key for unit in units_of(load_campaign("nightly"), plans=NOWHERE)}
-    assert [str(unit) for unit in GATE if unit.key not in night] == []
+    nightly = {unit.key for unit in units_of(load_campaign("nightly"), plans=NOWHERE)}
+    assert [str(unit) for unit in GATE if unit.key not in nightly] == []
 
 
 def test_two_controls_by_one_defect_are_one_run_that_must_break_both_properties() -> None:

@@ -89,8 +89,8 @@ def test_a_table_says_what_differs_and_what_is_not_proven() -> None:
 def test_what_was_not_carried_out_is_said(tmp_path: Path) -> None:
     campaign = load_campaign("matrix")
     assert campaign.matrix is not None
-    night = begin(tmp_path, "matrix", units_of(campaign, plans=tmp_path / "plans"))
-    found = measured(campaign.matrix, night)
-    assert len(found) == len(night.state.units)
+    store = begin(tmp_path, "matrix", units_of(campaign, plans=tmp_path / "plans"))
+    found = measured(campaign.matrix, store)
+    assert len(found) == len(store.state.units)
     assert {one.heat for one in found} == {Heat.NOTHING}
     assert [one.mode for one in found[: len(MODES)]] == list(MODES)

@@ -4,7 +4,7 @@ import pytest
 
 from checkers.facts.alterations import alterations, disturbed
 from evidence.codes import NEVER
-from tests.histories.lives import boot, commanded, fault
+from tests.histories.boots import boot, commanded, fault
 from tests.histories.story import run_facts
 
 EVERYBODY = set(range(1, 10))

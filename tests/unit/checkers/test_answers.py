@@ -17,7 +17,7 @@ from tests.histories.asking import (
     swallowed,
     write_back,
 )
-from tests.histories.lives import UNPROVEN, fault, server
+from tests.histories.boots import UNPROVEN, fault, server
 from tests.histories.story import closed, created, deleted, finds, judging, recovering, vanished
 
 OWN = [("denied_own_ack", 3, 3)]
@@ -237,15 +237,15 @@ def wiped(at, target="b1"):
 
 @pytest.mark.parametrize(("wiped_ns", "expected"), [(30, []), (31, LIMBO)])
 def test_a_wipe_after_the_boot_that_denied_excuses_nothing(wiped_ns, expected):
-    lives = (*CRASH, boot(2, "exit", 30, signal=15))
-    assert in_limbo(OPEN, denied(boot=2), servers=lives, faults=(wiped(wiped_ns),)) == expected
+    boots = (*CRASH, boot(2, "exit", 30, signal=15))
+    assert in_limbo(OPEN, denied(boot=2), servers=boots, faults=(wiped(wiped_ns),)) == expected
 
 
 def test_one_boot_that_had_to_mark_the_ledger_is_enough():
     """It was created after boot 2 had begun, and before boot 3, which followed a crash as well."""
-    lives = (*CRASH, boot(2, "answering", 16), boot(2, "exit", 19, signal=9), boot(3, "started", 20))
+    boots = (*CRASH, boot(2, "answering", 16), boot(2, "exit", 19, signal=9), boot(3, "started", 20))
     young = created(earliest_ns=17, latest_ns=18)
-    assert in_limbo(young, denied(boot=3, at=30), servers=lives) == LIMBO
+    assert in_limbo(young, denied(boot=3, at=30), servers=boots) == LIMBO
 
 
 def test_a_boot_that_never_served_had_nothing_to_lose():

@@ -5,7 +5,7 @@ import pytest
 from evidence.codes import NEVER, FrameFlag, Place
 from evidence.findings import Verdict
 from tests.histories.asking import ENOENTRY, UNKNOWN_STATE, answered, plain_read, read
-from tests.histories.lives import boot, commanded, copied, fault, on_disk
+from tests.histories.boots import boot, commanded, copied, fault, on_disk
 from tests.histories.story import closed, created, deleted, judged, kinds
 
 HELD = [("denied_held", 3, 3)]

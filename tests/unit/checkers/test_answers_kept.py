@@ -5,7 +5,7 @@ import pytest
 from evidence.codes import Status
 from protocol.faults import Loses
 from tests.histories.asking import EIO, ENOENTRY, add, answered, force, plain_read
-from tests.histories.lives import copied, fault, on_disk, server
+from tests.histories.boots import copied, fault, on_disk, server
 from tests.histories.story import deferred, deleted, finds, judging
 
 ACK = answered("writer", "b1", add(3), at=10)

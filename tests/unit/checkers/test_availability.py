@@ -5,7 +5,7 @@ import pytest
 from evidence.codes import NEVER, Flag, Holding, Kind, Outcome
 from evidence.findings import Verdict
 from protocol.faults import Loses
-from tests.histories.lives import boot, commanded, fault, server
+from tests.histories.boots import boot, commanded, fault, server
 from tests.histories.story import (
     OBSERVER,
     acked,
@@ -183,9 +183,9 @@ def test_every_write_set_of_the_last_ensemble_counts_and_no_other():
     assert availability(versions, refused(), servers=once_killed(1)).findings
     four = {**BOOKIES, "b4": 4, "b5": 5}
     fragments = {0: ("b1", "b2", "b3"), 4: ("b3", "b4", "b5")}
-    lives = {"bookies": four, "servers": (*once_killed(1, 2), *boot(4), *boot(5))}
+    boots = {"bookies": four, "servers": (*once_killed(1, 2), *boot(4), *boot(5))}
     versions = [created(**shape), recovering(**shape, fragments=fragments)]
-    assert availability(versions, refused(), **lives).findings
+    assert availability(versions, refused(), **boots).findings
 
 
 DOUBTS = {
@@ -308,8 +308,8 @@ def test_an_entry_that_may_have_come_later_or_was_not_denied_by_all(case):
 
 @pytest.mark.parametrize("stopped", [51, 105, 159])
 def test_a_restart_in_between_leaves_it_open(stopped):
-    lives = (*boot(1), *boot(2, stopped=stopped), *boot(2, 2, began=stopped + 1), *boot(3))
-    judgement = availability(THERE, denied(1), both(1), servers=lives)
+    boots = (*boot(1), *boot(2, stopped=stopped), *boot(2, 2, began=stopped + 1), *boot(3))
+    judgement = availability(THERE, denied(1), both(1), servers=boots)
     assert not judgement.findings and judgement.verdict is Verdict.UNKNOWN
 
 

@@ -4,18 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.facts.boots import Boot, boots_of, life_name, life_of
+from checkers.facts.boots import Boot, boot_id_of, boot_name, boots_of
 from protocol.faults import Loses
-from tests.histories.lives import boot, configured, server
+from tests.histories.boots import boot, configured, server
 from tests.histories.story import run_facts
 
 
-def lives(*rows):
+def boots(*rows):
     return boots_of(run_facts(servers=tuple(rows), least_loss={}))
 
 
 def test_a_bookie_has_its_boots_in_their_order():
-    found = lives(*boot(2, 2, began=70), *boot(2, killed=60), *boot(1))
+    found = boots(*boot(2, 2, began=70), *boot(2, killed=60), *boot(1))
     assert found[1] == (Boot(1, 1, 1),)
     assert found[2] == (Boot(2, 1, 1, 60, True, 60, "was killed"), Boot(2, 2, 70))
     assert 3 not in found
@@ -29,13 +29,13 @@ def test_what_takes_an_acknowledged_entry_is_said_by_the_boots_own_settings_or_e
         Loses.MEMORY,
         Loses.STORED,
     ]
-    assert lives(*boot(1))[1][0].least_loss is None
+    assert boots(*boot(1))[1][0].least_loss is None
 
 
 @pytest.mark.parametrize("value", ["FALSE", "off", "No"])
 def test_a_setting_is_switched_off_by_each_word_that_a_bookie_takes_for_false(value):
     row = configured(1, journalWriteData=value)
-    assert lives(*boot(1), row)[1][0].least_loss is Loses.MEMORY
+    assert boots(*boot(1), row)[1][0].least_loss is Loses.MEMORY
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_setting_is_switched_off_by_each_word_that_a_bookie_takes_for_false(va
     ],
 )
 def test_how_a_boot_ended(end, unclean, how):
-    (one,) = lives(*boot(1), server(1, 1, "exit", 50, 60, **end))[1]
+    (one,) = boots(*boot(1), server(1, 1, "exit", 50, 60, **end))[1]
     assert (one.unclean, one.how, one.dying_ns, one.ended_ns) == (unclean, how, 50, 60)
 
 
@@ -66,12 +66,12 @@ def test_how_a_boot_ended(end, unclean, how):
 )
 def test_a_boot_that_exits_without_a_signal_began_to_end_before(end, by_itself):
     earliest_ns, latest_ns, how = end
-    (one,) = lives(*boot(1), server(1, 1, "exit", earliest_ns, latest_ns, **how))[1]
+    (one,) = boots(*boot(1), server(1, 1, "exit", earliest_ns, latest_ns, **how))[1]
     assert one.by_itself is by_itself
 
 
 def test_a_boot_whose_start_was_not_recorded_is_none():
-    assert not lives(server(1, 1, "exit", 50, 60, signal=9, code=None))
+    assert not boots(server(1, 1, "exit", 50, 60, signal=9, code=None))
 
 
 def test_the_boots_of_a_run_are_read_once_and_those_of_another_anew():
@@ -82,7 +82,7 @@ def test_the_boots_of_a_run_are_read_once_and_those_of_another_anew():
     assert run == run_facts(servers=tuple(boot(1))), "a computed value is no separate fact"
 
 
-def test_a_life_has_a_name():
+def test_a_boot_has_a_name():
     run = run_facts()
-    assert life_name(run, life_of(2, 300)) == "b2 boot 300"
-    assert Boot(2, 3, 1).life == life_of(2, 3)
+    assert boot_name(run, boot_id_of(2, 300)) == "b2 boot 300"
+    assert Boot(2, 3, 1).id == boot_id_of(2, 3)

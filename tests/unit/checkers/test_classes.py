@@ -4,7 +4,7 @@ import pytest
 
 from evidence.codes import NEVER, FrameFlag, Holding, Message, Status
 from evidence.findings import Verdict
-from tests.histories.lives import UNPROVEN, boot, copied, fault, forged, on_disk, said, server, took
+from tests.histories.boots import UNPROVEN, boot, copied, fault, forged, on_disk, said, server, took
 from tests.histories.story import acked, answered, closed, created, found, judged, judging, kept, opened
 
 durability = judging("durability", wire=True)
@@ -41,12 +41,12 @@ def test_a_holder_that_lived_on_leaves_a_loss_unexplained():
     assert not judgement.notes
 
 
-def test_a_life_that_was_stopped_in_order_lost_nothing():
+def test_a_boot_that_was_stopped_in_order_lost_nothing():
     stopped = (*boot(1, killed=500), *boot(3, stopped=500), *boot(3, 2, began=600, killed=700))
     assert classes(LOSS, took(1, 1, 100), took(1, 3, 101), servers=stopped) == [("unexplained", 1, 1)]
 
 
-def test_a_life_that_was_killed_after_the_census_lost_nothing_by_then():
+def test_a_boot_that_was_killed_after_the_census_lost_nothing_by_then():
     late = (*boot(1, killed=500), *boot(3, killed=1_011))
     assert classes(LOSS, took(1, 3, 101), servers=late) == [("unexplained", 1, 1)]
     meanwhile = (*boot(1, killed=500), *boot(3, killed=1_010))

@@ -4,7 +4,7 @@ import pytest
 
 from evidence.codes import Flag, Holding, Outcome, Proof
 from evidence.findings import Verdict
-from tests.histories.lives import fault
+from tests.histories.boots import fault
 from tests.histories.story import (
     READER,
     acked,

@@ -8,7 +8,7 @@ from checkers.judging.contract import EVERY_LEDGER
 from evidence.codes import NEVER, FrameFlag, Holding
 from evidence.findings import Verdict
 from protocol.faults import Loses
-from tests.histories.lives import boot, commanded, configured, copied, fault, on_disk, server, took
+from tests.histories.boots import boot, commanded, configured, copied, fault, on_disk, server, took
 from tests.histories.story import acked, answered, closed, created, found, judged, kept, opened, recovering
 
 CENSUS = {"asked_ns": 10_000, "answered_ns": 10_010}
@@ -199,7 +199,7 @@ def test_only_a_confirmed_wipe_of_all_that_a_holder_had_explains_it(other):
 
 
 @pytest.mark.parametrize(("at", "expected"), [(400, UNEXPLAINED), (698, UNDETERMINED), (699, EXPLAINED)])
-def test_a_wipe_before_its_end_took_nothing_of_what_a_life_had(at, expected):
+def test_a_wipe_before_its_end_took_nothing_of_what_a_boot_had(at, expected):
     """b3 died at 700; the wipe was injected one nanosecond after ``at``."""
     assert classes(LOSS, ACKS, on_disk(3, 1), faults=(*KILLS, wiped(3, at))) == expected
 
@@ -343,15 +343,15 @@ def test_a_repair_by_one_that_should_not_hold_it_brings_nothing():
 
 def test_one_who_was_repaired_and_died_as_well_has_lost_it_too():
     dead = (*boot(2, killed=650), *boot(2, 2, began=660))
-    lives = (*(row for row in LIVES if row["server"] != "b2"), *dead, *READ)
+    boots = (*(row for row in LIVES if row["server"] != "b2"), *dead, *READ)
     faults = (*KILLS, killed(3, 2, 650))
-    repaired = (*lives, check(2, 300))
+    repaired = (*boots, check(2, 300))
     assert classes(servers=repaired, faults=faults) == UNDETERMINED
     assert classes(servers=(*repaired, copied(2, at=655)), faults=faults) == EXPLAINED
-    later = (*lives, copied(2, at=655), check(2, 550))
+    later = (*boots, copied(2, at=655), check(2, 550))
     assert classes(servers=later, faults=faults) == UNDETERMINED
     # b1 may have been dead from 480 on, so a check at 490 may have undone its loss.
-    early = dying(1, 480, 500, (*lives, copied(2, at=655)))
+    early = dying(1, 480, 500, (*boots, copied(2, at=655)))
     assert classes(servers=(*early, check(2, 479)), faults=faults) == EXPLAINED
     assert classes(servers=(*early, check(2, 490)), faults=faults) == UNDETERMINED
 
@@ -363,12 +363,12 @@ def test_a_death_before_the_others_makes_their_repair_one_in_between():
     loss += [answered(1, bookie, Holding.ABSENT, **CENSUS) for bookie in (1, 2, 3, 4)]
     loss = [*loss, took(0, 1, 100), took(0, 3, 101), acked(0), kept(0), found(0)]
     dead = (*boot(2, killed=400), *boot(4, killed=480))
-    lives = (*(row for row in LIVES if row["server"] != "b2"), *dead, *READ)
-    lives = (*lives, copied(2, at=405), copied(4, at=485), check(2, 300))
+    boots = (*(row for row in LIVES if row["server"] != "b2"), *dead, *READ)
+    boots = (*boots, copied(2, at=405), copied(4, at=485), check(2, 300))
     faults = (*KILLS, killed(3, 2, 400), killed(4, 4, 480))
     entry = [took(1, 1, 100), took(1, 2, 100), took(1, 3, 101)]
-    assert classes(loss, entry, servers=lives, faults=faults) == EXPLAINED
-    assert classes(loss, entry, servers=(*lives, check(4, 450)), faults=faults) == UNDETERMINED
+    assert classes(loss, entry, servers=boots, faults=faults) == EXPLAINED
+    assert classes(loss, entry, servers=(*boots, check(4, 450)), faults=faults) == UNDETERMINED
 
 
 def test_a_guarded_bookie_repairs_itself_and_only_its_log_tells():

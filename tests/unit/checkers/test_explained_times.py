@@ -3,7 +3,7 @@
 import pytest
 
 from evidence.codes import NEVER
-from tests.histories.lives import fault, on_disk, took
+from tests.histories.boots import fault, on_disk, took
 from tests.histories.story import acked, closed, found, kept, opened, recovering
 from tests.unit.checkers.test_explained import (
     ACKS,

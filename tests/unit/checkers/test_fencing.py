@@ -5,7 +5,7 @@ import pytest
 from checkers.judging.judge import judge
 from evidence.codes import NEVER, FrameFlag, Message, Outcome, Status
 from evidence.findings import Verdict
-from tests.histories.lives import UNPROVEN, boot, fenced, said, took
+from tests.histories.boots import UNPROVEN, boot, fenced, said, took
 from tests.histories.story import (
     acked,
     chunk,
@@ -129,7 +129,7 @@ def test_the_proof_has_no_death_that_came_after_the_add(lived):
 
 def test_the_proof_shows_that_a_restart_forgot_the_fence():
     """BP-46, scenario 1: b2 said that it was fenced, b3 never received the request."""
-    lives = (*boot(1), *boot(2, killed=60), *boot(2, 2, began=70), *boot(3))
+    boots = (*boot(1), *boot(2, killed=60), *boot(2, 2, began=70), *boot(3))
     wire = [
         fenced(1, 20, status=Status.ENOENTRY),
         fenced(2, 21, status=Status.ENOENTRY),
@@ -137,7 +137,7 @@ def test_the_proof_shows_that_a_restart_forgot_the_fence():
         took(0, 2, 121, boot=2),
         took(0, 3, 122),
     ]
-    (finding,) = fencing(late(0, 110), CLOSED, wire, servers=lives).findings
+    (finding,) = fencing(late(0, 110), CLOSED, wire, servers=boots).findings
     assert finding.kind == "added_after_close"
     assert finding.proof[2:] == (
         "b2 boot 1 answered ENOENTRY to the fencing read of the LAC by reader at 0.000000022 s (frame 212)",

@@ -51,11 +51,11 @@ def ledgers_of(rows):
 @pytest.mark.parametrize("form", [spans_of, ledgers_of])
 @pytest.mark.parametrize("seed", range(5))
 def test_rows_of_several_batches_are_combined_as_if_they_were_one(form, seed):
-    whole = Found.of(form(ROWS), rows=len(ROWS))
+    whole = Found.from_tables(form(ROWS), rows=len(ROWS))
     dice, dealt = Random(seed), [[], [], [], []]
     for row in dice.sample(ROWS, len(ROWS)):
         dice.choice(dealt[:3]).append(row)
-    parts = [pickle.loads(pickle.dumps(Found.of(form(part), rows=len(part)))) for part in dealt]
+    parts = [pickle.loads(pickle.dumps(Found.from_tables(form(part), rows=len(part)))) for part in dealt]
     joined = Found.joined([Found.joined(parts[:2]), Found.joined(parts[2:])])
     assert joined.count("rows") == whole.count("rows") == 40
     assert joined.count("others") == 0
@@ -76,7 +76,7 @@ def test_rows_of_several_batches_are_combined_as_if_they_were_one(form, seed):
 
 
 def test_neighbours_join_where_their_proof_is_the_same():
-    found = Found.of(span_rows("here", [1, 1, 1, 1], [0, 1, 2, 3], proof=[[7, 7, 8, 8]]))
+    found = Found.from_tables(span_rows("here", [1, 1, 1, 1], [0, 1, 2, 3], proof=[[7, 7, 8, 8]]))
     assert [(row.first, row.last, row.number, row.proof) for row in found.runs("here")] == [
         (0, 1, 2, (7,)),
         (2, 3, 2, (8,)),
@@ -86,7 +86,7 @@ def test_neighbours_join_where_their_proof_is_the_same():
 
 def of_entries(rows):
     ledger, entry, who, at_ns = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
-    return Found.of(first_rows("here", ledger, entry, like=[who], proof=[at_ns]))
+    return Found.from_tables(first_rows("here", ledger, entry, like=[who], proof=[at_ns]))
 
 
 def test_of_neighbours_with_one_name_the_proof_is_that_of_the_first_and_each_row_counts():
@@ -99,25 +99,25 @@ def test_of_neighbours_with_one_name_the_proof_is_that_of_the_first_and_each_row
 
 
 def test_overlapping_ranges_count_once():
-    found = Found.of(span_rows("here", [1], [0], [9]), span_rows("here", [1], [5], [12]))
+    found = Found.from_tables(span_rows("here", [1], [0], [9]), span_rows("here", [1], [5], [12]))
     assert [(row.first, row.last, row.number) for row in found.runs("here")] == [(0, 12, 13)]
 
 
 def test_rows_of_a_class_of_loss_are_of_a_kind_of_their_own():
-    found = Found.of(set_rows("lost/explained", Spans.of_entries([1], [3])))
+    found = Found.from_tables(set_rows("lost/explained", Spans.from_entries([1], [3])))
     assert list(found.spans("lost/explained")) == [(1, 3, 3)]
     assert not len(found.spans("lost"))
 
 
 def test_marks_come_back():
-    marks = Marks.of_rows(
+    marks = Marks.from_rows(
         *(np.array(column) for column in ([1, 1, 1], [0, 1, 1], [101, 101, 102], [9, 9, 9]))
     )
-    back = Found.of(mark_rows("written", marks)).marks("written")
+    back = Found.from_tables(mark_rows("written", marks)).marks("written")
     assert list(back) == list(marks)
-    among = marks.among(Spans.of_entries([1], [1]))
+    among = marks.among(Spans.from_entries([1], [1]))
     assert [(first, last) for _, _, first, last in among] == [(1, 1), (1, 1)]
-    assert not len(Found.of().marks("written"))
+    assert not len(Found.from_tables().marks("written"))
 
 
 FIRST_ADD = LedgerFact(
@@ -135,15 +135,15 @@ def test_a_fact_of_several_batches_is_that_of_one(seed):
     history = [
         acked(entry, ledger=ledger, seq=dice.randint(1, 9)) for ledger in (1, 2) for entry in (0, 3, 3, 1)
     ]
-    whole = FIRST_ADD.of(chunk(history))
+    whole = FIRST_ADD.aggregate(chunk(history))
     dice.shuffle(history)
-    parts = [FIRST_ADD.of(chunk(history[at : at + 3])) for at in (0, 3, 6)]
+    parts = [FIRST_ADD.aggregate(chunk(history[at : at + 3])) for at in (0, 3, 6)]
     assert FIRST_ADD.combined([FIRST_ADD.combined(parts[:2]), parts[2]]).equals(whole)
     assert whole["entry"].to_pylist() == [3, 3]
     known = LedgerFacts({"first_add": whole})
     assert known.at(FIRST_ADD, "entry", np.array([2, 5, 1]), missing=-1).tolist() == [3, -1, 3]
-    assert known.of(FIRST_ADD, 9) == []
-    assert FIRST_ADD.of(Batch({})).num_rows == 0
+    assert known.rows(FIRST_ADD, 9) == []
+    assert FIRST_ADD.aggregate(Batch({})).num_rows == 0
 
 
 class Broken:
@@ -203,9 +203,9 @@ def test_a_set_of_bookies_is_some_numbers_and_comes_back(bookies):
 
 def test_whole_rows_are_neither_joined_nor_counted_once():
     rows = [
-        Found.of(whole_rows("row", [1, 1], [[7, 7], [2, 2]])),
+        Found.from_tables(whole_rows("row", [1, 1], [[7, 7], [2, 2]])),
         Found(),
-        Found.of(whole_rows("row", [1], [[8], [3]])),
+        Found.from_tables(whole_rows("row", [1], [[8], [3]])),
     ]
     assert [column.tolist() for column in Found.joined(rows).columns("row")] == [[7, 7, 8], [2, 2, 3]]
     assert Found.joined(rows).columns("other") == ()
@@ -216,7 +216,7 @@ def test_the_proof_of_a_ledger_is_the_first_of_its_rows_sorted_by_all_columns(se
     dice = Random(seed)
     rows = [tuple(dice.randint(0, 2) for _ in range(5)) for _ in range(dice.randint(1, 60))]
     ledger, entry, *proof = (np.array(column) for column in zip(*rows, strict=True))
-    found = Found.of(ledger_rows("here", ledger, entry, proof=proof)).by_ledger("here")
+    found = Found.from_tables(ledger_rows("here", ledger, entry, proof=proof)).by_ledger("here")
     assert [(row.ledger, row.proof) for row in found] == [
         (each, min(row[2:] for row in rows if row[0] == each)) for each in sorted({row[0] for row in rows})
     ]

@@ -43,12 +43,12 @@ CLOSED_TWICE = [
 def test_of_a_ledger_that_was_seen_whole_everything_is_known():
     histories = Histories(versions(*reversed(CLOSED_TWICE), version(9, 0)))
     assert histories.ends == {4: 8}
-    assert [one.version for one in histories.of[4]] == [0, 1, 2, 3] and histories.chains[4] == (
-        histories.of[4],
+    assert [one.version for one in histories.versions[4]] == [0, 1, 2, 3] and histories.chains[4] == (
+        histories.versions[4],
     )
     assert histories.closes[4].last_entry == 8 and list(histories.closes) == [4] and 9 not in histories.closes
-    assert histories.of[4][1].fragments == ((0, ("b1:3181", "b3:3181")), (10, ("b3:3181", "b2:3181")))
-    assert histories.seen_whole(9) and not histories.gaps(4) and list(histories.of) == [4, 9]
+    assert histories.versions[4][1].fragments == ((0, ("b1:3181", "b3:3181")), (10, ("b3:3181", "b2:3181")))
+    assert histories.seen_whole(9) and not histories.gaps(4) and list(histories.versions) == [4, 9]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_ledger_was_seen_whole_if_no_version_is_missing_and_none_was_put_back(
 
 def test_rows_come_in_any_order_with_repeats():
     rows = [CLOSED_TWICE[at] for at in (2, 0, 3, 1, 0)]
-    assert Histories(versions(*rows)).of[4] == Histories(versions(*CLOSED_TWICE)).of[4]
+    assert Histories(versions(*rows)).versions[4] == Histories(versions(*CLOSED_TWICE)).versions[4]
 
 
 def test_fragments_are_those_of_the_row():
@@ -78,4 +78,4 @@ def test_fragments_are_those_of_the_row():
     kinds = [HERE, THERE, swapped, THERE, HERE, list(reversed(THERE)), []]
     histories = Histories(versions(*(version(one, 0, bookies=pairs) for one, pairs in enumerate(kinds))))
     for one, pairs in enumerate(kinds):
-        assert [names for _, names in histories.of[one][0].fragments] == pairs
+        assert [names for _, names in histories.versions[one][0].fragments] == pairs

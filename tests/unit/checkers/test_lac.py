@@ -4,7 +4,7 @@ import pytest
 
 from evidence.codes import NEVER, Flag, FrameFlag, Kind, Message, Outcome, Status
 from evidence.findings import Verdict
-from tests.histories.lives import said, took
+from tests.histories.boots import said, took
 from tests.histories.story import (
     OBSERVER,
     READER,

@@ -3,7 +3,7 @@
 import pytest
 
 from evidence.codes import Kind
-from tests.histories.lives import took
+from tests.histories.boots import took
 from tests.histories.story import (
     READER,
     acked,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.histories.lives import took
+from tests.histories.boots import took
 from tests.histories.story import acked, created, judged, kinds, metadata, recovering
 
 MOVED = metadata(1, 1, fragments={0: ("b1", "b2", "b3"), 1: ("b1", "b4", "b3")}, earliest_ns=30, latest_ns=40)

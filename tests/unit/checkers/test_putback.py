@@ -8,7 +8,7 @@ import pytest
 
 from evidence.codes import NEVER, Holding, Kind, Message, Outcome, Status
 from evidence.findings import Verdict
-from tests.histories.lives import boot, fault, fenced, said, took
+from tests.histories.boots import boot, fault, fenced, said, took
 from tests.histories.story import (
     acked,
     answered,
@@ -144,11 +144,11 @@ def test_two_ends_of_two_lives_are_no_contradiction_and_two_of_one_are() -> None
 
 
 def test_what_clients_were_told_of_two_lives_is_no_contradiction() -> None:
-    lives = [created(), closed(2, 1), back(0), later(closed(1, 1), 101)]
+    versions = [created(), closed(2, 1), back(0), later(closed(1, 1), 101)]
     writer = operation(Kind.CREATE, handle=1), operation(Kind.CLOSE, handle=1, result=1, seq=70)
-    assert not verdict_on(lives, writer, recovered(1)).judgements["closing"].findings
-    assert verdict_on(lives[:2], writer).judgements["closing"].findings
-    assert verdict_on(lives[:2], recovered(1)).judgements["closing"].findings
+    assert not verdict_on(versions, writer, recovered(1)).judgements["closing"].findings
+    assert verdict_on(versions[:2], writer).judgements["closing"].findings
+    assert verdict_on(versions[:2], recovered(1)).judgements["closing"].findings
 
 
 TWICE = [acked(0), delivered(0), acked(0, size_bytes=64, seq=9, handle=2), kept(0, size_bytes=64)]
@@ -177,16 +177,16 @@ def test_with_damaged_metadata_nobody_knows_which_ids_were_used_again() -> None:
 def test_a_bookie_that_was_fenced_for_another_ledger_of_the_same_id_may_take_an_add() -> None:
     """It has collected the former ledger, with its fence, when the store no longer knew it."""
     wire = [fenced(1, 10), took(0, 1, 200)]
-    lives = [created(), back(1, 0), later(created(), 101)]
-    assert "fencing/accepted_when_fenced" not in kinds_found(verdict_on(lives, wire, wire=True))
+    versions = [created(), back(1, 0), later(created(), 101)]
+    assert "fencing/accepted_when_fenced" not in kinds_found(verdict_on(versions, wire, wire=True))
     assert "fencing/accepted_when_fenced" in kinds_found(verdict_on(created(), wire, wire=True))
 
 
 def test_a_bookie_may_deny_what_it_took_for_another_ledger_of_the_same_id() -> None:
     wire = [took(0, 1, 10), said(Message.READ, 1, 20, entry=0, status=Status.ENOENTRY)]
-    lives = [created(), closed(0), back(0)]
-    assert "answers/denied_own_ack" not in kinds_found(verdict_on(lives, wire, wire=True))
-    assert "answers/denied_own_ack" in kinds_found(verdict_on(lives[:2], wire, wire=True))
+    versions = [created(), closed(0), back(0)]
+    assert "answers/denied_own_ack" not in kinds_found(verdict_on(versions, wire, wire=True))
+    assert "answers/denied_own_ack" in kinds_found(verdict_on(versions[:2], wire, wire=True))
 
 
 def test_whether_a_recovery_upon_metadata_that_was_put_back_is_stuck_stays_open() -> None:
@@ -194,9 +194,9 @@ def test_whether_a_recovery_upon_metadata_that_was_put_back_is_stuck_stays_open(
     alive["servers"] = tuple(row for bookie in (1, 2, 3) for row in boot(bookie))
     times = {"invoked_ns": 100, "completed_ns": 109}
     refused = opened(-1, outcome=Outcome.UNKNOWN, error=-10, **times)
-    lives = [created(), recovering(1), back(1, 2)]
-    assert verdict_on(lives, refused, **alive).judgements["availability"].undecided == (1,)
-    assert "availability/stuck" in kinds_found(judged(lives[:2], refused, **alive))
+    versions = [created(), recovering(1), back(1, 2)]
+    assert verdict_on(versions, refused, **alive).judgements["availability"].undecided == (1,)
+    assert "availability/stuck" in kinds_found(judged(versions[:2], refused, **alive))
 
 
 AFTER_CLOSE = {

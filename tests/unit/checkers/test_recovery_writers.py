@@ -5,7 +5,7 @@ import pytest
 from evidence.codes import Kind, Outcome
 from tests.histories.asking import CLOSED_BY as BY
 from tests.histories.asking import recovered, recovery
-from tests.histories.lives import server
+from tests.histories.boots import server
 from tests.histories.story import acked, closed, created, deferred, operation, recovering, unsure
 from tests.unit.checkers.test_recovery import everywhere, found
 

@@ -3,7 +3,7 @@
 from checkers.judging.judge import judge
 from checkers.replicas.checker import Replicas
 from evidence.codes import Holding
-from tests.histories.lives import boot, commanded, fault
+from tests.histories.boots import boot, commanded, fault
 from tests.histories.repairs import audit, elected, event, marked, quiet, shown, unmarked
 from tests.histories.story import (
     chunk,
@@ -50,9 +50,9 @@ def test_a_ledger_that_is_everywhere_is_valid():
 
 
 def test_a_copy_that_is_missing_convicts_and_names_who_lacks_it_and_since_when():
-    lives = boot(2, began=1, killed=500) + boot(2, 2, began=600)
+    boots = boot(2, began=1, killed=500) + boot(2, 2, began=600)
     judgement = judged(
-        ledger(), shown({1: ALL, 2: range(4), 3: ALL}, last=9), servers=(*quiet(), *lives), began_ns=0
+        ledger(), shown({1: ALL, 2: range(4), 3: ALL}, last=9), servers=(*quiet(), *boots), began_ns=0
     )
     assert kinds(judgement) == [("under_replicated", 4, 9)]
     assert {kind: number for kind, number in judgement.counts.items() if number} == {"under_replicated": 6}
@@ -150,9 +150,9 @@ def test_a_copy_that_nobody_owes_may_differ():
 
 
 def test_a_bookie_that_is_down_is_named_and_not_convicted():
-    lives = boot(1, began=1) + boot(2, began=1) + boot(3, began=1, stopped=500)
+    boots = boot(1, began=1) + boot(2, began=1) + boot(3, began=1, stopped=500)
     history = shown({1: ALL, 2: ALL, 3: ()}, last=9, holding=Holding.UNKNOWN)
-    judgement = judged(ledger(), history, servers=(*quiet(), *lives))
+    judgement = judged(ledger(), history, servers=(*quiet(), *boots))
     assert (judgement.verdict, kinds(judgement)) == ("unknown", [])
     assert judgement.notes == ("ledger 1: b3 was down for 10 entries from 0 on",)
 
@@ -199,16 +199,16 @@ def test_without_autorecovery_nothing_is_judged():
 
 
 def test_an_audit_has_to_begin_after_the_last_death_and_end_before_the_census():
-    lives = boot(2, killed=500)
+    boots = boot(2, killed=500)
     unseen = "no audit was begun and ended after b2 was lost"
-    assert_unrest((elected(), *lives, *audit(500, 510)), unseen)
-    assert_unrest((elected(), *lives, *audit(600, 1000)), unseen)
-    assert_unrest((elected(), *lives), unseen)
+    assert_unrest((elected(), *boots, *audit(500, 510)), unseen)
+    assert_unrest((elected(), *boots, *audit(600, 1000)), unseen)
+    assert_unrest((elected(), *boots), unseen)
     assert_unrest((*quiet(), event(960, "b2", "znode_gone")), unseen)
     assert_unrest((elected(),), "no audit was begun and ended")
     assert kinds(judged(lacking_copies(), servers=(*quiet(), event(960, "ar2", "exit", code=0))))
     assert kinds(judged(lacking_copies(), servers=(*quiet(), event(1000, "b2", "znode_gone"))))
-    assert kinds(judged(lacking_copies(), servers=(elected(), *lives, *audit(501, 999))))
+    assert kinds(judged(lacking_copies(), servers=(elected(), *boots, *audit(501, 999))))
 
 
 def test_an_audit_has_to_begin_after_a_fault_has_acted():

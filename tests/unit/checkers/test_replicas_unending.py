@@ -3,7 +3,7 @@
 import pytest
 
 from protocol.faults import Loses
-from tests.histories.lives import boot, fault
+from tests.histories.boots import boot, fault
 from tests.histories.repairs import audit, elected, event, marked, shown, tried, unmarked
 from tests.histories.story import closed, created, deleted, facts, kinds, metadata, vanished
 from tests.unit.checkers.test_replicas import ALL, BEFORE, judged, ledger, whole

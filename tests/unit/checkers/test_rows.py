@@ -11,20 +11,20 @@ from tests.histories.story import acked, chunk, kept
 
 @pytest.fixture
 def rows():
-    return Rows.of_table(pa.table({"kind": [1, 2, 1, 2], "entry": [7, 8, 9, 10]}))
+    return Rows.from_table(pa.table({"kind": [1, 2, 1, 2], "entry": [7, 8, 9, 10]}))
 
 
 def test_a_part_is_the_same_object_for_everybody_who_asks(rows):
-    part = rows.of(kind=1)
-    assert part["entry"].tolist() == [7, 9] and part.number == 2
-    assert rows.of(kind=1) is part
-    assert part.of(entry=9)["kind"].tolist() == [1]
-    assert rows.of(kind=3).number == 0
+    part = rows.where(kind=1)
+    assert part["entry"].tolist() == [7, 9] and part.num_rows == 2
+    assert rows.where(kind=1) is part
+    assert part.where(entry=9)["kind"].tolist() == [1]
+    assert rows.where(kind=3).num_rows == 0
 
 
 def test_taking_all_rows_makes_none(rows):
-    assert rows.where(rows["entry"] > 0) is rows
-    assert rows.of(kind=2).of(kind=2) is rows.of(kind=2)
+    assert rows.filter(rows["entry"] > 0) is rows
+    assert rows.where(kind=2).where(kind=2) is rows.where(kind=2)
 
 
 def test_a_function_of_rows_is_worked_out_once(rows):
@@ -34,15 +34,15 @@ def test_a_function_of_rows_is_worked_out_once(rows):
         asked.append(part)
         return part["entry"].sum()
 
-    assert rows.of(kind=1).once(entries) == rows.of(kind=1).once(entries) == 16
+    assert rows.where(kind=1).memo(entries) == rows.where(kind=1).memo(entries) == 16
     assert len(asked) == 1
 
 
 def test_parts_of_parts_keep_their_order(rows):
-    down = Rows.of_table(pa.table({"n": [3, 1, 2], "kind": [1, 1, 2]}), lambda part: np.argsort(part["n"]))
+    down = Rows.from_table(pa.table({"n": [3, 1, 2], "kind": [1, 1, 2]}), lambda part: np.argsort(part["n"]))
     assert down["n"].tolist() == [1, 2, 3]
-    assert down.of(kind=1)["n"].tolist() == [1, 3]
-    others = rows.where(rows["entry"] != 8)
+    assert down.where(kind=1)["n"].tolist() == [1, 3]
+    others = rows.filter(rows["entry"] != 8)
     assert dict(others).keys() == {"kind", "entry"}
 
 
@@ -53,7 +53,7 @@ def test_a_column_that_was_not_read_fails_by_its_name(rows):
 
 def test_operations_come_by_ledger_and_entry_whatever_their_order_was():
     part = chunk([acked(5), kept(0), acked(0), acked(3)])
-    adds = part.operations.of(kind=Kind.ADD, outcome=Outcome.OK)
+    adds = part.operations.where(kind=Kind.ADD, outcome=Outcome.OK)
     assert part.operations["entry"].tolist() == [0, 0, 3, 5]
     assert adds["entry"].tolist() == [0, 3, 5]
-    assert Batch({}).operations.number == 0
+    assert Batch({}).operations.num_rows == 0

@@ -4,6 +4,7 @@ import pytest
 
 from evidence.codes import NEVER, Message, Status
 from evidence.findings import Verdict
+from tests.histories.boots import commanded, fault, said, server
 from tests.histories.literals_servers import (
     CHECK,
     CRASHED,
@@ -12,10 +13,9 @@ from tests.histories.literals_servers import (
     REPAIR,
     STAMPED,
     STOPPED,
-    life,
+    boot_with,
     second,
 )
-from tests.histories.lives import commanded, fault, said, server
 from tests.histories.story import READER, closed, created, judged, metadata, recovering, vanished
 
 UNCHECKED = {"preboot_start": None, "mark_limbo": None, "preboot_end": None}
@@ -62,12 +62,12 @@ def test_an_unclean_end_that_the_next_boot_does_not_see():
 
 def test_a_release_that_knows_no_markers_sees_nothing():
     assert not kinds(OPEN, servers=second({"answering": 20}))
-    unmarked = life(1, {"answering": 5}, began=1, killed=10)
+    unmarked = boot_with(1, {"answering": 5}, began=1, killed=10)
     assert not kinds(OPEN, servers=second({"dirty_created": 19}, unmarked))
 
 
 def test_a_marker_outlives_crashes_before_the_next():
-    again = life(3, {"dirty_kept": 40}, began=31)
+    again = boot_with(3, {"dirty_kept": 40}, began=31)
     assert kinds(OPEN, servers=(*second({}, killed=30), *again)) == ["unclean_unseen"]
     assert not kinds(OPEN, servers=(*second({}, stopped=30), *again))
 
@@ -89,7 +89,7 @@ def test_an_orderly_end_is_not_seen_as_unclean():
 
 
 def test_a_stop_before_it_was_up_leaves_the_marker_in_place():
-    early = life(1, {"dirty_created": 4}, began=1, stopped=10)
+    early = boot_with(1, {"dirty_created": 4}, began=1, stopped=10)
     assert "clean_seen_unclean" not in kinds(OPEN, servers=second(CHECK, early))
 
 
@@ -217,23 +217,23 @@ def test_a_cookie_is_stamped_after_the_marks():
 
 
 def test_a_second_crash_does_not_take_the_protection_away():
-    again = life(3, dict.fromkeys(CHECK.keys() - {"mark_limbo"}, 45), began=41)
-    lives = (*second(CHECK, killed=40), *again)
-    assert kinds(OPEN, denied(50, boot=3), servers=lives) == ["unmarked", "protection_lost"]
-    assert kinds(OPEN, servers=lives) == ["unmarked"]
+    again = boot_with(3, dict.fromkeys(CHECK.keys() - {"mark_limbo"}, 45), began=41)
+    boots = (*second(CHECK, killed=40), *again)
+    assert kinds(OPEN, denied(50, boot=3), servers=boots) == ["unmarked", "protection_lost"]
+    assert kinds(OPEN, servers=boots) == ["unmarked"]
     shut = [OPEN, closed(2, 1, earliest_ns=44, latest_ns=48)]
-    assert not kinds(shut, denied(50, boot=3), servers=lives)
+    assert not kinds(shut, denied(50, boot=3), servers=boots)
     ended = [OPEN, closed(2, 1, earliest_ns=38, latest_ns=39)]
-    assert not kinds(ended, denied(50, boot=3), servers=lives)
-    assert "tried_protection_lost" not in judgement_of(ended, denied(50, boot=3), servers=lives).seen
-    assert judgement_of(shut, denied(50, boot=3), servers=lives).seen["tried_protection_lost"] == 1
+    assert not kinds(ended, denied(50, boot=3), servers=boots)
+    assert "tried_protection_lost" not in judgement_of(ended, denied(50, boot=3), servers=boots).seen
+    assert judgement_of(shut, denied(50, boot=3), servers=boots).seen["tried_protection_lost"] == 1
 
 
 def lost_after(*parts, first=None, without=(), **run):
     """Whether protection is lost at b1's third boot; its second marks the ledger and ends at 40."""
-    third = life(3, dict.fromkeys(CHECK.keys() - {*without}, 45), began=41)
-    lives = (*(first or second(CHECK, killed=40)), *third)
-    return "protection_lost" in kinds(OPEN, *parts, denied(50, boot=3), servers=lives, **run)
+    third = boot_with(3, dict.fromkeys(CHECK.keys() - {*without}, 45), began=41)
+    boots = (*(first or second(CHECK, killed=40)), *third)
+    return "protection_lost" in kinds(OPEN, *parts, denied(50, boot=3), servers=boots, **run)
 
 
 def test_only_a_guarded_bookie_with_its_disk_can_lose_protection_and_only_by_a_crash():
@@ -270,14 +270,14 @@ def test_what_differs_from_the_document_is_noted():
 
 @pytest.mark.parametrize("stage", ["listening", "registered", "answering"])
 def test_without_a_log_nothing_is_proven(stage):
-    unread = (*CRASHED, *life(2, {stage: 20}, began=11, read=False))
+    unread = (*CRASHED, *boot_with(2, {stage: 20}, began=11, read=False))
     judgement = judgement_of(OPEN, servers=unread)
     assert (judgement.verdict, judgement.findings) == (Verdict.UNKNOWN, ())
     assert judgement.notes == ("the log of b1 boot 2 was not read",)
     old = [row for row in second({"answering": 20}) if row["event"] != "log_read"]
     assert judgement_of(OPEN, servers=old).verdict is Verdict.UNKNOWN
     assert judgement_of(OPEN, servers=old, guarded=frozenset()).verdict is Verdict.NOT_JUDGED
-    dead = (*CRASHED, *life(2, {}, began=11, killed=12, read=False))
+    dead = (*CRASHED, *boot_with(2, {}, began=11, killed=12, read=False))
     assert judgement_of(OPEN, servers=dead).verdict is Verdict.NOT_JUDGED
 
 

@@ -17,12 +17,12 @@ marked = st.lists(st.tuples(st.integers(1, 2), st.integers(0, 8), st.integers(1,
 
 
 def spans(rows):
-    return Spans.of_entries([ledger for ledger, _ in rows], [entry for _, entry in rows])
+    return Spans.from_entries([ledger for ledger, _ in rows], [entry for _, entry in rows])
 
 
 def marks(rows):
     columns = np.array(rows, dtype=np.int64).reshape(-1, 3).T
-    return Marks.of_rows(columns[0], columns[1], columns[2], np.full(len(rows), 100))
+    return Marks.from_rows(columns[0], columns[1], columns[2], np.full(len(rows), 100))
 
 
 def pairs_of(found):
@@ -76,7 +76,7 @@ def test_union_does_not_care_for_grouping(a, b, c):
 def test_ranges_may_overlap_and_be_empty(ranges):
     ledgers, firsts, lasts = ([row[i] for row in ranges] for i in range(3))
     expected = {(ledger, e) for ledger, first, last in ranges for e in range(first, last + 1)}
-    assert pairs_of(Spans.of_ranges(ledgers, firsts, lasts)) == expected
+    assert pairs_of(Spans.from_ranges(ledgers, firsts, lasts)) == expected
 
 
 @steady(60)
@@ -100,7 +100,7 @@ def test_what_lies_above_a_number_and_up_to_it(rows, entry):
 @given(pairs, st.integers(1, 3))
 def test_one_ledger_and_all_but_some(rows, ledger):
     found = spans(rows)
-    assert found.of(ledger).entries().tolist() == sorted({e for a, e in rows if a == ledger})
+    assert found.of_ledger(ledger).entries().tolist() == sorted({e for a, e in rows if a == ledger})
     assert pairs_of(found.without([ledger])) == {(a, e) for a, e in rows if a != ledger}
     asked = np.arange(-1, 15)
     assert found.holds(ledger, asked).tolist() == [(ledger, e) in set(rows) for e in asked.tolist()]
@@ -160,6 +160,6 @@ def test_millions_of_rows_take_well_under_a_second():
     generator = np.random.default_rng(1)
     entries = generator.permutation(2_000_000)
     began = time.process_time()
-    found = Spans.of_entries(np.ones(len(entries), dtype=np.int64), entries)
+    found = Spans.from_entries(np.ones(len(entries), dtype=np.int64), entries)
     assert time.process_time() - began < 2
     assert list(found) == [(1, 0, 1_999_999)]

@@ -7,7 +7,7 @@ import pytest
 
 from evidence.codes import NEVER, Holding
 from evidence.findings import Verdict
-from tests.histories.lives import fault
+from tests.histories.boots import fault
 from tests.histories.story import (
     acked,
     answered,

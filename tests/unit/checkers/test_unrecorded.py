@@ -6,8 +6,8 @@ from checkers.judging.judge import CHECKERS, judge
 from checkers.lac.checker import Lac
 from evidence.codes import FrameFlag, Message
 from evidence.findings import Verdict
+from tests.histories.boots import server, took
 from tests.histories.exchanges import frame
-from tests.histories.lives import server, took
 from tests.histories.story import (
     READER,
     acked,
@@ -112,7 +112,7 @@ def test_where_the_evidence_is_damaged_already_nothing_is_added(run):
     assert damage(unsure(0), sent(0), **run) == run.get("damage", ())
 
 
-def test_a_lac_that_only_a_frame_carried_obliges_nothing():
+def test_a_lac_that_only_a_frame_carried_promises_nothing():
     verdict = judged(created(), unsure(0), sent(0), good_ending(-1), lac_read(-1, client=READER), wire=True)
     assert not verdict.judgements["durability"].findings
     assert verdict.verdict is Verdict.UNKNOWN

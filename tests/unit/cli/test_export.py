@@ -54,7 +54,7 @@ def export(*arguments: str | Path) -> Result:
 
 @pytest.mark.parametrize("form", ["--edn", "--json"])
 @pytest.mark.parametrize("name", [name for name in LITERALS if name.startswith("log/")])
-def test_what_is_exported_is_condemned_for_the_same(tmp_path: Path, form: str, name: str) -> None:
+def test_what_is_exported_has_the_same_findings(tmp_path: Path, form: str, name: str) -> None:
     case = LITERALS[name]
     out = tmp_path / f"history.{form[2:]}"
     done = export(run_folder(tmp_path, case.history), form, "--out", out)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.processes.keeping import Keeper
+from cluster.processes.keeper_client import KeeperClient
 from cluster.servers.disks import Disk, Probe, disks_of, unavailable_reason
 from nemesis.storage import files_below
 from plans.cluster import Disks
@@ -34,21 +34,21 @@ def mounts_on(folder: Path, pid: int | str = "self") -> list[str]:
 
 
 @pytest.fixture
-def keeper(tmp_path: Path) -> Iterator[Keeper]:
-    with Keeper(tmp_path / "events.jsonl", log=tmp_path / "keeper.log") as running:
+def keeper(tmp_path: Path) -> Iterator[KeeperClient]:
+    with KeeperClient(tmp_path / "events.jsonl", log=tmp_path / "keeper.log") as running:
         running.own_mounts()
         yield running
     eventually(lambda: not loops_on(tmp_path), "no loop device")
 
 
-def make(keeper: Keeper, folder: Path, **spec: object) -> dict[str, Disk]:
+def make(keeper: KeeperClient, folder: Path, **spec: object) -> dict[str, Disk]:
     disks = disks_of(folder, Disks.model_validate({"size_mb": 64, **spec}), keeper)
     for disk in disks.values():
         disk.make()
     return disks
 
 
-def test_only_the_keeper_and_its_children_see_the_mounts(keeper: Keeper, tmp_path: Path) -> None:
+def test_only_the_keeper_and_its_children_see_the_mounts(keeper: KeeperClient, tmp_path: Path) -> None:
     ledgers, journal = make(keeper, tmp_path, journal="own").values()
     assert mounts_on(tmp_path) == []
     assert mounts_on(tmp_path, keeper.pid) == [f"{tmp_path}/data/ledgers", f"{tmp_path}/data/journal"]
@@ -63,14 +63,14 @@ def test_only_the_keeper_and_its_children_see_the_mounts(keeper: Keeper, tmp_pat
     assert sorted(path.name for path in (tmp_path / "disks").iterdir()) == ["journal.img", "ledgers.img"]
 
 
-def test_further_directories_have_a_disk_each(keeper: Keeper, tmp_path: Path) -> None:
+def test_further_directories_have_a_disk_each(keeper: KeeperClient, tmp_path: Path) -> None:
     disks = make(keeper, tmp_path, journal="own", more=["more", "index"])
     assert list(disks) == ["ledgers", "journal", "more", "index"]
     assert mounts_on(tmp_path, keeper.pid) == [f"{tmp_path}/data/{name}" for name in disks]
 
 
 @pytest.mark.parametrize("kind", ["ext4", "xfs"])
-def test_a_power_loss_takes_what_was_not_synced(keeper: Keeper, tmp_path: Path, kind: str) -> None:
+def test_a_power_loss_takes_what_was_not_synced(keeper: KeeperClient, tmp_path: Path, kind: str) -> None:
     if reason := unavailable_reason(kind):
         pytest.skip(reason)
     (disk,) = make(keeper, tmp_path, kind=kind, size_mb=320).values()
@@ -89,7 +89,7 @@ def test_a_power_loss_takes_what_was_not_synced(keeper: Keeper, tmp_path: Path, 
 
 
 def test_wiping_a_bookie_leaves_the_files_by_which_a_power_loss_is_proven(
-    keeper: Keeper, tmp_path: Path
+    keeper: KeeperClient, tmp_path: Path
 ) -> None:
     (disk,) = make(keeper, tmp_path).values()
     disk.write_unsynced()
@@ -103,7 +103,7 @@ def test_wiping_a_bookie_leaves_the_files_by_which_a_power_loss_is_proven(
     assert disk.mount_again() == Probe(synced=True, unsynced=False)
 
 
-def test_a_disk_turns_read_only_under_open_files_and_comes_back(keeper: Keeper, tmp_path: Path) -> None:
+def test_a_disk_turns_read_only_under_open_files_and_comes_back(keeper: KeeperClient, tmp_path: Path) -> None:
     (disk,) = make(keeper, tmp_path).values()
     with (disk.path / "open").open("wb", buffering=0) as file:
         disk.sync()
@@ -115,7 +115,7 @@ def test_a_disk_turns_read_only_under_open_files_and_comes_back(keeper: Keeper, 
     assert (disk.path / "open").read_bytes() == b""
 
 
-def test_an_xfs_is_not_made_read_only_under_open_files(keeper: Keeper, tmp_path: Path) -> None:
+def test_an_xfs_is_not_made_read_only_under_open_files(keeper: KeeperClient, tmp_path: Path) -> None:
     if reason := unavailable_reason("xfs"):
         pytest.skip(reason)
     (disk,) = make(keeper, tmp_path, kind="xfs", size_mb=320).values()

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.processes.keeping import Keeper
+from cluster.processes.keeper_client import KeeperClient
 from cluster.processes.runner import Exit, Launch
 from protocol.errors import PrerequisiteError, ServerError
 
@@ -41,12 +41,12 @@ def alive(pid: int) -> bool:
 
 
 @pytest.fixture
-def keeper(tmp_path: Path) -> Iterator[Keeper]:
-    with Keeper(tmp_path / "events.jsonl", log=tmp_path / "keeper.log") as running:
+def keeper(tmp_path: Path) -> Iterator[KeeperClient]:
+    with KeeperClient(tmp_path / "events.jsonl", log=tmp_path / "keeper.log") as running:
         yield running
 
 
-def spawn(keeper: Keeper, name: str, folder: Path, argv: list[str] = SLEEP, boot: int = 1) -> int:
+def spawn(keeper: KeeperClient, name: str, folder: Path, argv: list[str] = SLEEP, boot: int = 1) -> int:
     log = folder / f"{name}.log"
     env = {"PATH": os.environ["PATH"]}
     return keeper.start(name, boot, Launch(argv, env), folder=folder, log=log).pid
@@ -57,7 +57,7 @@ def events(folder: Path) -> list[tuple[str, str]]:
     return [(event["server"], event["event"]) for event in map(json.loads, lines)]
 
 
-def test_the_end_kills_the_newest_first(keeper: Keeper, tmp_path: Path) -> None:
+def test_the_end_kills_the_newest_first(keeper: KeeperClient, tmp_path: Path) -> None:
     pids = [spawn(keeper, name, tmp_path) for name in ("zk1", "b1", "b2")]
 
     assert keeper.end() == ("b2", "b1", "zk1")
@@ -66,7 +66,7 @@ def test_the_end_kills_the_newest_first(keeper: Keeper, tmp_path: Path) -> None:
     assert events(tmp_path)[3:] == [("b2", "exit"), ("b1", "exit"), ("zk1", "exit")]
 
 
-def test_an_exit_is_told_with_its_boot_and_code(keeper: Keeper, tmp_path: Path) -> None:
+def test_an_exit_is_told_with_its_boot_and_code(keeper: KeeperClient, tmp_path: Path) -> None:
     results: list[Exit] = []
     keeper.on_exit(results.append)
     before = time.monotonic_ns()
@@ -77,7 +77,9 @@ def test_an_exit_is_told_with_its_boot_and_code(keeper: Keeper, tmp_path: Path) 
     assert before < ended.at_ns < time.monotonic_ns()
 
 
-def test_a_signal_that_ends_is_told_as_a_signal_and_bounds_the_time(keeper: Keeper, tmp_path: Path) -> None:
+def test_a_signal_that_ends_is_told_as_a_signal_and_bounds_the_time(
+    keeper: KeeperClient, tmp_path: Path
+) -> None:
     results: list[Exit] = []
     keeper.on_exit(results.append)
     spawn(keeper, "b1", tmp_path)
@@ -89,7 +91,7 @@ def test_a_signal_that_ends_is_told_as_a_signal_and_bounds_the_time(keeper: Keep
     assert before < last["earliest_ns"] < last["at_ns"]
 
 
-def test_a_server_has_its_own_session_and_default_signals(keeper: Keeper, tmp_path: Path) -> None:
+def test_a_server_has_its_own_session_and_default_signals(keeper: KeeperClient, tmp_path: Path) -> None:
     code = (
         "import os, signal; print(os.getsid(0) == os.getpid(),"
         "signal.getsignal(signal.SIGTERM) == signal.SIG_DFL, sorted(os.listdir('/proc/self/fd'))[:5])"
@@ -108,11 +110,11 @@ class Harness:
         begin = f"""
             import os, signal, sys, time
             from pathlib import Path
-            from cluster.processes.keeping import Keeper
+            from cluster.processes.keeper_client import KeeperClient
             from cluster.processes.runner import Launch
             folder = Path({str(folder)!r})
             sleep = {SLEEP!r}
-            keeper = Keeper(folder / "events.jsonl", log=folder / "keeper.log")
+            keeper = KeeperClient(folder / "events.jsonl", log=folder / "keeper.log")
             def spawn(name, argv, out="log"):
                 log = folder / out
                 return keeper.start(name, 1, Launch(argv, {{}}), folder=folder, log=log).pid
@@ -185,7 +187,7 @@ def test_a_fork_of_a_killed_harness_does_not_keep_the_servers_alive(tmp_path: Pa
         os.kill(fork, signal.SIGKILL)
 
 
-def test_a_killed_keeper_leaves_nothing_and_is_reported(keeper: Keeper, tmp_path: Path) -> None:
+def test_a_killed_keeper_leaves_nothing_and_is_reported(keeper: KeeperClient, tmp_path: Path) -> None:
     results: list[Exit] = []
     keeper.on_exit(results.append)
     pids = [spawn(keeper, name, tmp_path) for name in ("zk1", "b1")]
@@ -203,7 +205,7 @@ def test_a_killed_keeper_leaves_nothing_and_is_reported(keeper: Keeper, tmp_path
         keeper.end()
 
 
-def test_ctrl_c_and_sigterm_do_not_end_the_keeper(keeper: Keeper, tmp_path: Path) -> None:
+def test_ctrl_c_and_sigterm_do_not_end_the_keeper(keeper: KeeperClient, tmp_path: Path) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         os.kill(keeper.pid, number)
     pid = spawn(keeper, "b1", tmp_path)
@@ -213,17 +215,17 @@ def test_ctrl_c_and_sigterm_do_not_end_the_keeper(keeper: Keeper, tmp_path: Path
 
 def test_runs_never_share_an_octet(tmp_path: Path) -> None:
     with (
-        Keeper(tmp_path / "one.jsonl", log=tmp_path / "log") as one,
-        Keeper(tmp_path / "two.jsonl", log=tmp_path / "log") as two,
+        KeeperClient(tmp_path / "one.jsonl", log=tmp_path / "log") as one,
+        KeeperClient(tmp_path / "two.jsonl", log=tmp_path / "log") as two,
     ):
         with ThreadPoolExecutor(2) as pool:
-            octets = set(pool.map(Keeper.lease, (one, two)))
+            octets = set(pool.map(KeeperClient.lease, (one, two)))
         assert len(octets) == 2
         with pytest.raises(PrerequisiteError, match="holds a lease already"):
             one.lease()
 
 
-def test_a_lease_is_refused_while_its_ports_are_taken_on_all_addresses(keeper: Keeper) -> None:
+def test_a_lease_is_refused_while_its_ports_are_taken_on_all_addresses(keeper: KeeperClient) -> None:
     with socket.socket() as taken:
         taken.bind(("0.0.0.0", 0))
         taken.listen(1)
@@ -233,11 +235,11 @@ def test_a_lease_is_refused_while_its_ports_are_taken_on_all_addresses(keeper: K
     assert 1 <= keeper.lease(ports=[port]) <= 239
 
 
-def test_a_lease_is_none_of_those_that_are_no_good(keeper: Keeper) -> None:
+def test_a_lease_is_none_of_those_that_are_no_good(keeper: KeeperClient) -> None:
     assert keeper.lease(besides=[octet for octet in range(1, 240) if octet != 87]) == 87
 
 
-def test_what_cannot_be_executed_is_refused_by_name(keeper: Keeper, tmp_path: Path) -> None:
+def test_what_cannot_be_executed_is_refused_by_name(keeper: KeeperClient, tmp_path: Path) -> None:
     with pytest.raises(ServerError, match=r"spawn b1.*FileNotFoundError.*no-such-program"):
         spawn(keeper, "b1", tmp_path, ["/no-such-program"])
     with pytest.raises(ServerError, match="no process named 'b1'"):
@@ -245,7 +247,7 @@ def test_what_cannot_be_executed_is_refused_by_name(keeper: Keeper, tmp_path: Pa
 
 
 def test_a_failed_undo_is_reported_and_the_others_still_run(tmp_path: Path) -> None:
-    keeper = Keeper(tmp_path / "events.jsonl", log=tmp_path / "keeper.log")
+    keeper = KeeperClient(tmp_path / "events.jsonl", log=tmp_path / "keeper.log")
     keeper.undo(["/bin/sh", "-c", f"echo undone > {tmp_path}/undone"])
     failing = keeper.undo(["/bin/sh", "-c", "exit 3"])
     with pytest.raises(ServerError, match=rf"could not undo \({failing},\)"):
@@ -255,7 +257,7 @@ def test_a_failed_undo_is_reported_and_the_others_still_run(tmp_path: Path) -> N
 
 
 def test_events_that_a_full_disk_refused_fail_the_end(tmp_path: Path) -> None:
-    keeper = Keeper(Path("/dev/full"), log=tmp_path / "keeper.log")
+    keeper = KeeperClient(Path("/dev/full"), log=tmp_path / "keeper.log")
     pid = spawn(keeper, "b1", tmp_path)
     with pytest.raises(ServerError, match="could not record 2 starts and ends of processes"):
         keeper.end()

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidence.codes import NEVER, FrameFlag, Status
-from evidence.collect.frames import Lives, WireNames, frames
+from evidence.collect.frames import BootTimes, WireNames, frames
 from evidence.collect.wirelogs import (
     LINKS,
     WireFile,
@@ -28,7 +28,7 @@ from evidence.schemas import FRAMES
 from tests.unit.evidence.wire_records import RUN_ID, Fields, answer, request, segment
 
 WRITER = 101
-LIVES = Lives(((1, 100, 500), (2, 700, NEVER)))
+LIVES = BootTimes(((1, 100, 500), (2, 700, NEVER)))
 """Boot 1 from 100 to 500, boot 2 from 700 on."""
 
 

@@ -32,7 +32,7 @@ class Observer:
         return self.counts
 
 
-def stage(tmp_path: Path, observer: Observer) -> Any:
+def context(tmp_path: Path, observer: Observer) -> Any:
     """One client tried adds to the ledgers 5 and 9, and was given an entry of ledger 8."""
     folder = RunFolder.create(tmp_path, "journal")
     folder.write_run({"run_id": str(RUN_ID)})
@@ -57,7 +57,7 @@ def stage(tmp_path: Path, observer: Observer) -> Any:
 
 def test_every_entry_that_may_exist_is_asked_of_every_bookie(tmp_path: Path) -> None:
     observer = Observer(CensusCounts(ok=True, codes={0: 1200, -13: 3, -7: 2, -108: 1, -23: 4}, damaged=5))
-    on = stage(tmp_path, observer)
+    on = context(tmp_path, observer)
     assert take_census(on) == (
         "census 1 of 4 ledgers: 1 unknown (limbo), 4 error -23, 3 no such entry, "
         "2 no such ledger, 1,200 present, 5 damaged"
@@ -74,7 +74,7 @@ def test_a_ledger_with_too_large_ids_is_left_out_and_named(
 ) -> None:
     monkeypatch.setitem(CLOSED_AT, 6, 2**60)
     observer = Observer(CensusCounts(ok=True))
-    on = stage(tmp_path, observer)
+    on = context(tmp_path, observer)
     take_census(on)
     assert [one["ledger"] for one in observer.asked[0][1]] == [5, 8, 9]
     assert on.notes == [
@@ -85,4 +85,4 @@ def test_a_ledger_with_too_large_ids_is_left_out_and_named(
 def test_a_census_that_was_refused_is_an_error(tmp_path: Path) -> None:
     refused = Observer(CensusCounts(ok=False, error="LedgerFenced", code=-101, message="why"))
     with pytest.raises(ClientError, match=r"the observer could not do 'census': LedgerFenced \(-101\) why"):
-        take_census(stage(tmp_path, refused))
+        take_census(context(tmp_path, refused))

@@ -13,7 +13,7 @@ from cluster.interface import Exit, ProcessState, Refusal
 from evidence.raw.journal import FENCE, KEY, MAGIC
 from harness.conditions.servers import refused, said
 from harness.conditions.storage import Checkpointed, FenceJournaled, checkpointed, fence_journaled
-from harness.recording.stage import BootLogs
+from harness.recording.context import BootLogs
 from protocol.errors import ContradictedError, NotReadyError
 
 LINE = (
@@ -50,26 +50,26 @@ def asked(event: str, times: int = 1) -> Any:
 
 def test_an_event_is_said_as_often_as_the_log_tells_it(tmp_path: Path) -> None:
     log = tmp_path / "boot-2.log"
-    stage = stage_with(Booting(), log)
-    assert said(stage, asked("mark_limbo")) == (False, "b1 boot 2 logged no such event")
+    context = stage_with(Booting(), log)
+    assert said(context, asked("mark_limbo")) == (False, "b1 boot 2 logged no such event")
     log.write_text(LINE % 0)
-    assert said(stage, asked("mark_limbo")) == (True, "b1 boot 2 logged mark_limbo")
-    assert said(stage, asked("mark_limbo", 2)) == (False, "b1 boot 2 logged mark_limbo (1)")
+    assert said(context, asked("mark_limbo")) == (True, "b1 boot 2 logged mark_limbo")
+    assert said(context, asked("mark_limbo", 2)) == (False, "b1 boot 2 logged mark_limbo (1)")
     with log.open("a") as more:
         more.write(LINE % 1)
-    assert said(stage, asked("mark_limbo", 2)) == (True, "b1 boot 2 logged mark_limbo 2 times")
-    assert not said(stage, asked("preboot_end"))[0]
+    assert said(context, asked("mark_limbo", 2)) == (True, "b1 boot 2 logged mark_limbo 2 times")
+    assert not said(context, asked("preboot_end"))[0]
 
 
 def test_a_boot_that_is_ready_has_replayed_its_journal(tmp_path: Path) -> None:
     log = tmp_path / "boot-2.log"
     assert not said(stage_with(Booting(), log), asked("journal_failed"))[0]
-    stage = stage_with(Booting(ready=True), log)
-    assert not said(stage, asked("clear_integcheck_flag"))[0]
+    context = stage_with(Booting(ready=True), log)
+    assert not said(context, asked("clear_integcheck_flag"))[0]
     with pytest.raises(ContradictedError, match=r"b1 boot 2 is ready, but .* to log journal_failed"):
-        said(stage, asked("journal_failed"))
+        said(context, asked("journal_failed"))
     log.write_text("0 1795279559568 INFO  [main] Bookie - Exception while replaying journals\n")
-    assert said(stage, asked("journal_failed"))[0]
+    assert said(context, asked("journal_failed"))[0]
 
 
 def test_that_a_log_could_be_read_is_nothing_said(tmp_path: Path) -> None:
@@ -89,8 +89,8 @@ def test_a_refusal_is_told_with_its_reason(tmp_path: Path) -> None:
 def looks(*times_ns: int) -> list[bool]:
     """What is seen of a bookie that wrote its mark at these times, one look after the other."""
     bookie = SimpleNamespace(name="b2", marked_ns=iter(times_ns).__next__)
-    stage: Any = SimpleNamespace(cluster=SimpleNamespace(bookie=lambda name: bookie))
-    look = checkpointed(stage, Checkpointed(target="b2"))
+    context: Any = SimpleNamespace(cluster=SimpleNamespace(bookie=lambda name: bookie))
+    look = checkpointed(context, Checkpointed(target="b2"))
     return [look()[0] for _ in times_ns[1:]]
 
 
@@ -116,8 +116,8 @@ def seen(folder: Path, **files: bytes) -> bool:
         (current / f"{name}.txn").write_bytes(data)
     bookie = SimpleNamespace(places=lambda: {"journal": folder})
     cluster = SimpleNamespace(bookie=lambda name: bookie)
-    stage: Any = SimpleNamespace(cluster=cluster, ledgers=SimpleNamespace(id=lambda name: MAIN))
-    return fence_journaled(stage, FenceJournaled(target="b2", ledger="main"))[0]
+    context: Any = SimpleNamespace(cluster=cluster, ledgers=SimpleNamespace(id=lambda name: MAIN))
+    return fence_journaled(context, FenceJournaled(target="b2", ledger="main"))[0]
 
 
 def test_any_file_of_the_journal_may_have_the_fence_of_the_ledger(tmp_path: Path) -> None:

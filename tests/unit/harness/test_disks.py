@@ -68,9 +68,9 @@ def test_in_chaos_nobody_loses_power_who_is_down_and_never_too_many_at_once(
     tmp_path: Path, seed: int
 ) -> None:
     plan = resolve(plan_of(tmp_path, CHAOS, cluster="{disks: {}}"), seed, "protected").plan
-    (strokes, _) = plan.steps[1].branches
+    (faults, _) = plan.steps[1].branches
     down: set[str] = set()
-    for step in strokes:
+    for step in faults:
         if step.name in ("power_loss", "kill"):
             hit = set(step.params.targets if step.name == "power_loss" else [step.params.target])
             assert not hit & down

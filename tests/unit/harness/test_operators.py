@@ -24,7 +24,7 @@ from harness.conditions.repair import (
     replicas_counted,
     replicated,
 )
-from harness.recording.stage import BootLogs
+from harness.recording.context import BootLogs
 from harness.steps.admin import Admin, admin
 from protocol.errors import ContradictedError, UsageError
 from protocol.shell import ShellCommand
@@ -89,7 +89,7 @@ def cluster(tmp_path: Path) -> Operated:
 
 
 @pytest.fixture
-def stage(cluster: Operated, tmp_path: Path) -> Any:
+def context(cluster: Operated, tmp_path: Path) -> Any:
     logs = BootLogs()
     return SimpleNamespace(
         cluster=cluster,
@@ -99,9 +99,9 @@ def stage(cluster: Operated, tmp_path: Path) -> Any:
     )
 
 
-def test_all_is_replicated_after_an_audit_that_began_since(stage: Any, cluster: Operated) -> None:
+def test_all_is_replicated_after_an_audit_that_began_since(context: Any, cluster: Operated) -> None:
     cluster.audit()
-    look = replicated(stage, Replicated())
+    look = replicated(context, Replicated())
     assert look()[0] is False, "that audit was before"
     cluster.audit(ended=False)
     assert look()[0] is False, "it goes on"
@@ -109,8 +109,8 @@ def test_all_is_replicated_after_an_audit_that_began_since(stage: Any, cluster: 
     assert look()[0] is True
 
 
-def test_an_audit_of_bookies_does_not_pass_for_one_of_ledgers(stage: Any, cluster: Operated) -> None:
-    look = replicated(stage, Replicated(audit="ledgers"))
+def test_an_audit_of_bookies_does_not_pass_for_one_of_ledgers(context: Any, cluster: Operated) -> None:
+    look = replicated(context, Replicated(audit="ledgers"))
     look()
     cluster.audit()
     assert look() == (False, "no audit of ledgers has ended that began since; the auditor is ar1")
@@ -119,9 +119,9 @@ def test_an_audit_of_bookies_does_not_pass_for_one_of_ledgers(stage: Any, cluste
 
 
 def test_an_auditor_that_has_ended_is_told(
-    stage: Any, cluster: Operated, monkeypatch: pytest.MonkeyPatch
+    context: Any, cluster: Operated, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    look = replicated(stage, Replicated())
+    look = replicated(context, Replicated())
     cluster.autorecovery["ar1"] = SimpleNamespace(boot=1, state=DOWN)
     monkeypatch.setattr(cluster.repairs, "auditor", lambda: None)
     assert look() == (
@@ -132,9 +132,9 @@ def test_an_auditor_that_has_ended_is_told(
 
 @pytest.mark.parametrize("what", ["marks", "locks"])
 def test_nothing_is_replicated_while_a_ledger_is_marked_or_under_repair(
-    stage: Any, cluster: Operated, what: str
+    context: Any, cluster: Operated, what: str
 ) -> None:
-    look = replicated(stage, Replicated())
+    look = replicated(context, Replicated())
     look()
     cluster.audit()
     getattr(cluster, what).append(7)
@@ -144,9 +144,9 @@ def test_nothing_is_replicated_while_a_ledger_is_marked_or_under_repair(
 
 
 def test_an_audit_counts_from_when_just_the_running_bookies_are_registered(
-    stage: Any, cluster: Operated
+    context: Any, cluster: Operated
 ) -> None:
-    look = replicated(stage, Replicated())
+    look = replicated(context, Replicated())
     look()
     cluster.bookies["b1"].state = DOWN
     assert look() == (False, "registered though not running: ['b1']; running and not registered: []")
@@ -158,11 +158,11 @@ def test_an_audit_counts_from_when_just_the_running_bookies_are_registered(
 
 
 def test_what_is_counted_is_what_the_last_check_of_replicas_told_that_began_since(
-    stage: Any, cluster: Operated
+    context: Any, cluster: Operated
 ) -> None:
     step = ReplicasCounted(no_copy=1, below_write_quorum=2)
     cluster.count_replicas(1, 0, 2)
-    look = replicas_counted(stage, step)
+    look = replicas_counted(context, step)
     assert look() == (False, "no check of replicas has ended that began since; the auditor is ar1")
     cluster.count_replicas(1, 0, 2)
     message = "ledgers counted: no_copy 1, below_ack_quorum 0, below_write_quorum 2"
@@ -172,10 +172,10 @@ def test_what_is_counted_is_what_the_last_check_of_replicas_told_that_began_sinc
 
 
 def test_five_checks_of_replicas_that_count_alike_and_otherwise_contradict_the_plan(
-    stage: Any, cluster: Operated
+    context: Any, cluster: Operated
 ) -> None:
     step = ReplicasCounted(below_ack_quorum=1)
-    look = replicas_counted(stage, step)
+    look = replicas_counted(context, step)
     for counted in ((0, 1, 1), (1, 0, 1), (1, 0, 1), (1, 0, 1), (1, 0, 1)):
         cluster.count_replicas(*counted)
         assert look()[0] is False
@@ -184,32 +184,32 @@ def test_five_checks_of_replicas_that_count_alike_and_otherwise_contradict_the_p
         look()
 
 
-def test_without_autorecovery_the_plan_is_wrong(stage: Any, cluster: Operated) -> None:
+def test_without_autorecovery_the_plan_is_wrong(context: Any, cluster: Operated) -> None:
     cluster.autorecovery.clear()
     with pytest.raises(UsageError, match="no autorecovery"):
-        replicated(stage, Replicated())
+        replicated(context, Replicated())
 
 
 @pytest.mark.parametrize(
     ("marks", "wanted", "holds"), [([7], True, True), ([], True, False), ([], False, True)]
 )
 def test_a_mark_is_asked_for_or_its_absence(
-    stage: Any, cluster: Operated, marks: list[int], wanted: bool, holds: bool
+    context: Any, cluster: Operated, marks: list[int], wanted: bool, holds: bool
 ) -> None:
     cluster.marks = marks
-    assert marked(stage, Marked.model_validate({"ledger": "main", "is": wanted}))[0] is holds
+    assert marked(context, Marked.model_validate({"ledger": "main", "is": wanted}))[0] is holds
 
 
-def test_a_ledger_is_locked_while_its_lock_is_there(stage: Any, cluster: Operated) -> None:
+def test_a_ledger_is_locked_while_its_lock_is_there(context: Any, cluster: Operated) -> None:
     step = Locked(ledger="main")
-    assert locked(stage, step) == (False, "main is not locked by a worker")
+    assert locked(context, step) == (False, "main is not locked by a worker")
     cluster.locks = [6, 7]
-    assert locked(stage, step) == (True, "main is locked by a worker")
+    assert locked(context, step) == (True, "main is locked by a worker")
 
 
-def test_a_candidate_has_cast_a_vote(stage: Any) -> None:
-    assert candidate(stage, Candidate(target="ar1")) == (True, "ar1 has cast a vote")
-    assert candidate(stage, Candidate(target="ar2")) == (False, "ar2 has no vote")
+def test_a_candidate_has_cast_a_vote(context: Any) -> None:
+    assert candidate(context, Candidate(target="ar1")) == (True, "ar1 has cast a vote")
+    assert candidate(context, Candidate(target="ar2")) == (False, "ar2 has no vote")
 
 
 @pytest.mark.parametrize(
@@ -223,20 +223,20 @@ def test_a_candidate_has_cast_a_vote(stage: Any) -> None:
     ],
 )
 def test_a_command_is_judged_by_its_end_and_its_words(
-    stage: Any, cluster: Operated, ended: Exit | None, output: str, outcome: Outcome
+    context: Any, cluster: Operated, ended: Exit | None, output: str, outcome: Outcome
 ) -> None:
     cluster.bookies["b1"].state = DOWN
     cluster.ends_with, cluster.says = ended, output
-    done = admin(stage, Admin(command="rebuild_index", target="b1"))
+    done = admin(context, Admin(command="rebuild_index", target="b1"))
     assert done.outcome is outcome, done.text
     assert done.facts["output"] == "servers/admin/boot-1.log"
 
 
 def test_a_command_that_wants_its_bookie_down_is_given_otherwise_only_anyway(
-    stage: Any, cluster: Operated
+    context: Any, cluster: Operated
 ) -> None:
     with pytest.raises(UsageError, match="wants b1 to be down, and it is running"):
-        admin(stage, Admin(command="rebuild_index", target="b1"))
+        admin(context, Admin(command="rebuild_index", target="b1"))
     assert cluster.given == []
-    admin(stage, Admin(command="rebuild_index", target="b1", anyway=True))
+    admin(context, Admin(command="rebuild_index", target="b1", anyway=True))
     assert cluster.given == [("rebuild_index", "b1")]

@@ -17,16 +17,16 @@ from cluster.interface import Exit, ProcessState
 from evidence.codes import Outcome
 from evidence.folder import RunFolder
 from evidence.recorders import Recorder
-from harness.judging import decided_otherwise, went_otherwise
+from harness.judging import who_deviated, with_deviations
 from harness.narrator import Narrator
 from harness.recording import finals
 from harness.recording import perform as performing
+from harness.recording.context import Ledgers, RunContext, RunningLoad, format_death, of_servers
 from harness.recording.finals import heal_everything, observe
 from harness.recording.perform import run_rounds
-from harness.recording.stage import Ledgers, Load, Stage, format_death, of_servers
 from harness.registry import Declared, Done
 from harness.steps.clients import Append
-from nemesis.active import Active
+from nemesis.nemesis import Nemesis
 from nemesis.registry import FAULTS
 from plans.expected.comparison import Comparison
 from plans.grammar.names import Params
@@ -60,7 +60,7 @@ PLAN = {
     "limits": {"quiet_s": 0.01},
     "steps": [{"create": {"client": "writer", "ledger": "main"}}],
 }
-Act = Callable[[Stage, Any], Done]
+Act = Callable[[RunContext, Any], Done]
 
 
 class Dying(FakeCluster):
@@ -76,23 +76,23 @@ class Dying(FakeCluster):
 
 
 @pytest.fixture
-def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    """A stage on a fake cluster, on which ``act`` does what a test wants."""
+def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunContext:
+    """A context on a fake cluster, on which ``act`` does what a test wants."""
     cluster: Any = Dying()
     monkeypatch.setattr(finals, "await_quiet", lambda on: "all quiet")
     folder = RunFolder.create(tmp_path, "journal")
     steps = Recorder(folder.steps)
     plan = resolve(load_tree(PLAN), 1, "journal")
-    return Stage(
-        cluster, Active(cluster, lambda _: None), Ledgers(steps), Narrator(quiet=True), plan, folder, steps
+    return RunContext(
+        cluster, Nemesis(cluster, lambda _: None), Ledgers(steps), Narrator(quiet=True), plan, folder, steps
     )
 
 
-def played(stage: Stage, monkeypatch: pytest.MonkeyPatch, steps: tuple[Any, ...], **acts: Act) -> None:
+def played(context: RunContext, monkeypatch: pytest.MonkeyPatch, steps: tuple[Any, ...], **acts: Act) -> None:
     known = {name: Declared(Params, act) for name, act in acts.items()}
     monkeypatch.setattr(performing, "STEPS", known)
-    object.__setattr__(stage.plan.plan, "steps", steps)
-    run_rounds(stage)
+    object.__setattr__(context.plan.plan, "steps", steps)
+    run_rounds(context)
 
 
 def spec(name: str) -> StepSpec:
@@ -100,7 +100,7 @@ def spec(name: str) -> StepSpec:
 
 
 def raising(error: FencepostError) -> Act:
-    def act(stage: Stage, step: Any) -> Done:
+    def act(context: RunContext, step: Any) -> Done:
         raise error
 
     return act
@@ -115,63 +115,65 @@ def raising(error: FencepostError) -> Act:
     ],
 )
 def test_what_the_servers_do_otherwise_ends_the_steps_and_is_noted(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch, error: FencepostError
+    context: RunContext, monkeypatch: pytest.MonkeyPatch, error: FencepostError
 ) -> None:
-    played(stage, monkeypatch, (spec("start"), spec("kill")), start=raising(error))
-    assert stage.left_out == str(error)
-    assert stage.otherwise == [str(error)]
+    played(context, monkeypatch, (spec("start"), spec("kill")), start=raising(error))
+    assert context.left_out == str(error)
+    assert context.deviations == [str(error)]
 
 
 def test_steps_that_take_longer_than_the_run_may_end_and_the_run_is_judged(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
+    context: RunContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stage.steps_until = time.monotonic()
-    played(stage, monkeypatch, (spec("start"),), start=raising(FaultError("nothing is begun any more")))
-    assert stage.otherwise == ["the run's limit of time ended its steps"]
-    stage.assert_alive()  # what follows the steps has its own limits
-    stage.steps_until = time.monotonic() + 60
-    played(stage, monkeypatch, (spec("start"),), start=lambda *_: Done("b1 is ready"))
-    assert len(stage.otherwise) == 1
+    context.steps_until = time.monotonic()
+    played(context, monkeypatch, (spec("start"),), start=raising(FaultError("nothing is begun any more")))
+    assert context.deviations == ["the run's limit of time ended its steps"]
+    context.assert_alive()  # what follows the steps has its own limits
+    context.steps_until = time.monotonic() + 60
+    played(context, monkeypatch, (spec("start"),), start=lambda *_: Done("b1 is ready"))
+    assert len(context.deviations) == 1
 
 
-def test_a_step_with_another_outcome_ends_the_steps(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_with_another_outcome_ends_the_steps(
+    context: RunContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
     append = StepSpec(
         name="append", params=Append(client="writer", ledger="main", entries=1), outcome="unknown"
     )
-    played(stage, monkeypatch, (append,), append=lambda *_: Done("1 acknowledged", Outcome.OK))
-    assert stage.otherwise == ["step 'append' ended ok, the plan wants unknown: 1 acknowledged"]
-    assert decided_otherwise(stage.folder) == "client"
+    played(context, monkeypatch, (append,), append=lambda *_: Done("1 acknowledged", Outcome.OK))
+    assert context.deviations == ["step 'append' ended ok, the plan wants unknown: 1 acknowledged"]
+    assert who_deviated(context.folder) == "client"
 
 
 @pytest.mark.parametrize(("kind", "who"), [(ContradictedError, "server"), (StepError, "")])
 def test_a_server_decides_otherwise_when_it_was_seen_to(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch, kind: type[StepError], who: str
+    context: RunContext, monkeypatch: pytest.MonkeyPatch, kind: type[StepError], who: str
 ) -> None:
-    played(stage, monkeypatch, (spec("start"),), start=raising(kind("b1 became ready")))
-    assert stage.otherwise == ["b1 became ready"]
-    assert decided_otherwise(stage.folder) == who
+    played(context, monkeypatch, (spec("start"),), start=raising(kind("b1 became ready")))
+    assert context.deviations == ["b1 became ready"]
+    assert who_deviated(context.folder) == who
 
 
 @pytest.mark.parametrize(
     "error", [LinkError("the proxy refused"), ClientError("writer ended"), FaultError("not confirmed")]
 )
 def test_a_fault_of_the_harness_ends_the_run(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch, error: FencepostError
+    context: RunContext, monkeypatch: pytest.MonkeyPatch, error: FencepostError
 ) -> None:
     with pytest.raises(type(error)):
-        played(stage, monkeypatch, (spec("start"),), start=raising(error))
-    assert not stage.otherwise
+        played(context, monkeypatch, (spec("start"),), start=raising(error))
+    assert not context.deviations
 
 
 @pytest.mark.parametrize(("death", "judged"), [(DEFECT, True), (FROM_OUTSIDE, False), (PROXY, False)])
 def test_a_death_is_the_servers_own_unless_it_came_from_outside(
-    stage: Stage, death: Exit, judged: bool
+    context: RunContext, death: Exit, judged: bool
 ) -> None:
-    cluster: Any = stage.cluster
+    cluster: Any = context.cluster
     cluster.deaths = [death]
-    assert of_servers(UnplannedDeathError("ended"), stage) is judged
-    assert of_servers(FaultError("kill b1: b1 is down"), stage) is judged
-    assert not of_servers(LinkError("the proxy does not answer"), stage)
+    assert of_servers(UnplannedDeathError("ended"), context) is judged
+    assert of_servers(FaultError("kill b1: b1 is down"), context) is judged
+    assert not of_servers(LinkError("the proxy does not answer"), context)
 
 
 def test_a_death_is_told_with_its_signal_or_else_its_code() -> None:
@@ -179,78 +181,80 @@ def test_a_death_is_told_with_its_signal_or_else_its_code() -> None:
     assert format_death(FROM_OUTSIDE) == "b1 (boot 1) ended on its own with signal 9"
 
 
-def test_a_death_that_is_noted_ends_no_later_wait(stage: Stage) -> None:
-    cluster: Any = stage.cluster
+def test_a_death_that_is_noted_ends_no_later_wait(context: RunContext) -> None:
+    cluster: Any = context.cluster
     cluster.deaths = [DEFECT]
     with pytest.raises(UnplannedDeathError):
-        stage.assert_alive()
-    stage.note("b1 ended")
-    stage.assert_alive()
+        context.assert_alive()
+    context.note("b1 ended")
+    context.assert_alive()
     cluster.deaths = [DEFECT, Exit("b2", 1, 1, None, 9)]
     with pytest.raises(UnplannedDeathError, match="b2"):
-        stage.assert_alive()
+        context.assert_alive()
 
 
-def test_a_full_disk_is_a_fault_of_the_machine(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.recording.stage.full_disk", lambda _: "the disk is full")
-    assert not of_servers(NotReadyError("b1 is not ready"), stage)
+def test_a_full_disk_is_a_fault_of_the_machine(context: RunContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.recording.context.full_disk", lambda _: "the disk is full")
+    assert not of_servers(NotReadyError("b1 is not ready"), context)
 
 
-def test_the_first_difference_ends_the_other_branches(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_difference_ends_the_other_branches(
+    context: RunContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
     differed = threading.Event()
 
-    def differs(on: Stage, step: Any) -> Done:
+    def differs(on: RunContext, step: Any) -> Done:
         try:
             raise NotReadyError("the recovery gets no answer")
         finally:
             differed.set()
 
-    def waits(on: Stage, step: Any) -> Done:
+    def waits(on: RunContext, step: Any) -> Done:
         assert differed.wait(10)
         while True:  # ends by the error that assert_alive raises
             on.assert_alive()
 
     block = Together(together=((spec("wait_for"),), (spec("recover"),)))
-    played(stage, monkeypatch, (block, spec("kill")), recover=differs, wait_for=waits)
-    assert stage.otherwise == ["the recovery gets no answer"]
-    stage.assert_alive()
+    played(context, monkeypatch, (block, spec("kill")), recover=differs, wait_for=waits)
+    assert context.deviations == ["the recovery gets no answer"]
+    context.assert_alive()
 
 
-def test_a_bookie_that_does_not_come_back_leaves_the_rest_of_the_healing(stage: Stage) -> None:
-    cluster: Any = stage.cluster
-    stage.faults.inject(FAULTS["kill"](target="b1"))
+def test_a_bookie_that_does_not_come_back_leaves_the_rest_of_the_healing(context: RunContext) -> None:
+    cluster: Any = context.cluster
+    context.nemesis.inject(FAULTS["kill"](target="b1"))
     cluster.process("b1").refusing = True
     cluster.process("b2").kill()  # as if it had ended on its own
-    stage.loads["stuck"] = Load(threading.Event(), Future())
-    stage.loads["stuck"].totals.set_exception(NotReadyError("no reply"))
-    heal_everything(stage)
-    assert [one.partition(":")[0] for one in stage.otherwise] == ["no reply", "kill b1 was not healed"]
+    context.loads["stuck"] = RunningLoad(threading.Event(), Future())
+    context.loads["stuck"].totals.set_exception(NotReadyError("no reply"))
+    heal_everything(context)
+    assert [one.partition(":")[0] for one in context.deviations] == ["no reply", "kill b1 was not healed"]
     assert cluster.process("b2").state is ProcessState.RUNNING
 
 
 def test_no_bookie_of_a_fault_that_was_not_healed_is_started_as_if_it_had_ended_on_its_own(
-    stage: Stage, tmp_path: Path
+    context: RunContext, tmp_path: Path
 ) -> None:
-    cluster: Any = stage.cluster
+    cluster: Any = context.cluster
     give_disks(cluster, tmp_path, "data")
-    stage.faults.inject(FAULTS["power_loss"](targets=("b1", "b2")))
+    context.nemesis.inject(FAULTS["power_loss"](targets=("b1", "b2")))
     cluster.process("b1").refusing = True
-    heal_everything(stage)
-    assert [one.partition(":")[0] for one in stage.otherwise] == ["power_loss b1,b2 was not healed"]
+    heal_everything(context)
+    assert [one.partition(":")[0] for one in context.deviations] == ["power_loss b1,b2 was not healed"]
     assert cluster.process("b1").boot == 2
 
 
 def test_what_cannot_be_observed_leaves_out_nothing_else(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
+    context: RunContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_reply(on: Stage) -> Any:
+    def no_reply(on: RunContext) -> Any:
         raise NotReadyError("no reply to 'final'")
 
     passes = iter((1, 2))
     monkeypatch.setattr(finals, "take_census", lambda on: f"census {next(passes)}")
     monkeypatch.setattr(finals, "_final_reads", no_reply)
-    assert observe(stage) == {}
-    assert (list(passes), stage.otherwise) == ([], ["no reply to 'final'"])
+    assert observe(context) == {}
+    assert (list(passes), context.deviations) == ([], ["no reply to 'final'"])
 
 
 @pytest.mark.parametrize(
@@ -271,22 +275,22 @@ def test_silence_is_no_decision(tmp_path: Path, outcome: str, code: int | None, 
     record = {"step": "append", "params": {"client": "writer", "ledger": "main"}, "facts": facts}
     planned = "unknown" if outcome == "ok" else "ok"
     folder.steps.write_text(json.dumps({**record, "planned": planned, "outcome": outcome}) + "\n")
-    assert decided_otherwise(folder) == decided
+    assert who_deviated(folder) == decided
 
 
 def test_a_run_that_went_otherwise_meets_nothing_and_says_first_why() -> None:
-    met = went_otherwise(Comparison(True, ("as expected: holds",)), ["b1 ended"], decided="")
+    met = with_deviations(Comparison(True, ("as expected: holds",)), ["b1 ended"], decided="")
     assert (met.met, met.contradicted, met.reasons) == (False, False, ("b1 ended",))
-    assert not went_otherwise(Comparison(False, ("?",), missed=True), ["b1 ended"], decided="").missed
+    assert not with_deviations(Comparison(False, ("?",), missed=True), ["b1 ended"], decided="").missed
     unknown = Comparison(False, ("the verdict is unknown",))
-    result = went_otherwise(unknown, ["append ended ok"], decided="client")
+    result = with_deviations(unknown, ["append ended ok"], decided="client")
     assert result.contradicted
     assert result.reasons == ("the client decided otherwise: append ended ok", "the verdict is unknown")
-    served = went_otherwise(unknown, ["b1 became ready"], decided="server")
+    served = with_deviations(unknown, ["b1 became ready"], decided="server")
     assert (served.contradicted, served.reasons[0]) == (True, "the server decided otherwise: b1 became ready")
-    lost = went_otherwise(Comparison(False, ("lost",), unexpected=True), ["append ended ok"], decided="")
+    lost = with_deviations(Comparison(False, ("lost",), unexpected=True), ["append ended ok"], decided="")
     assert lost.reasons == ("lost", "append ended ok")
-    stated = went_otherwise(Comparison(False, ("torn",)), ["append ended ok"], decided="", anomaly="1 lost")
+    stated = with_deviations(Comparison(False, ("torn",)), ["append ended ok"], decided="", anomaly="1 lost")
     assert stated.unexpected
     assert stated.reasons == (
         "an anomaly in a run that went otherwise than planned: 1 lost",

@@ -15,8 +15,8 @@ from evidence.codes import Outcome
 from evidence.folder import RunFolder
 from evidence.recorders import Recorder, ledger_names
 from harness.recording import perform as performing
+from harness.recording.context import Ledgers, RunContext
 from harness.recording.perform import StepsOverError, perform
-from harness.recording.stage import Ledgers, Stage
 from harness.registry import CONDITIONS, STEPS, Declared, Done, step
 from harness.steps.clients import Read, Recover, read
 from harness.vocabulary import words
@@ -44,7 +44,7 @@ def test_a_name_stands_for_one_step() -> None:
         pass
 
     with pytest.raises(ValueError, match="step 'create' is registered twice"):
-        step(Create)(lambda stage, params: Done("made"))
+        step(Create)(lambda context, params: Done("made"))
 
 
 def test_a_step_that_was_read_without_its_model_cannot_run() -> None:
@@ -69,10 +69,10 @@ def test_a_read_up_to_a_lac_that_nobody_told_is_not_ok(
     replies = {"lac": lac, "read": {"ok": True, "entries": 5}}
     asked: Any = SimpleNamespace(name="reader", submit=lambda do, **_: replies[do])
     ledgers = SimpleNamespace(handle=lambda client, ledger: "h")
-    stage: Any = SimpleNamespace(
+    context: Any = SimpleNamespace(
         ledgers=ledgers, client=lambda name: Commands(asked, lambda reply, do: reply)
     )
-    done = read(stage, Read(client="reader", ledger="main"))
+    done = read(context, Read(client="reader", ledger="main"))
     assert done.outcome is outcome
     assert message in done.text
 
@@ -86,10 +86,10 @@ def test_a_read_asks_for_as_many_entries_at_once_as_the_plan_says() -> None:
 
     client: Any = SimpleNamespace(name="reader", submit=submit)
     ledgers = SimpleNamespace(handle=lambda client, ledger: "h")
-    stage: Any = SimpleNamespace(
+    context: Any = SimpleNamespace(
         ledgers=ledgers, client=lambda name: Commands(client, lambda reply, do: reply)
     )
-    read(stage, Read(client="reader", ledger="main", last=4, at_once=2))
+    read(context, Read(client="reader", ledger="main", last=4, at_once=2))
     assert asked == [{"do": "read", "handle": "h", "first": 0, "last": 4, "batch": 2}]
 
 
@@ -97,19 +97,19 @@ def test_a_read_asks_for_as_many_entries_at_once_as_the_plan_says() -> None:
 def records(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """The records while acts do nothing, and ``recover`` gets no reply: for ``q2`` its client was killed."""
 
-    def silent(stage: Stage, params: Any) -> Done:  # an act's arguments
+    def silent(context: RunContext, params: Any) -> Done:  # an act's arguments
         if params.ledger == "q2":
             raise ClientError("no reply, for opener (boot 1) ended with SIGKILL")
         raise NotReadyError("no reply to 'opener open' within 20 s")
 
-    nothing = Declared(Params, lambda stage, params: Done("done"))
+    nothing = Declared(Params, lambda context, params: Done("done"))
     known = dict.fromkeys(("create", "kill", "start", "heal"), nothing)
     monkeypatch.setattr(performing, "STEPS", {**known, "recover": Declared(Recover, silent)})
     return []
 
 
-def stage(records: list[dict[str, Any]]) -> Stage:
-    """A stage that keeps what is recorded."""
+def context(records: list[dict[str, Any]]) -> RunContext:
+    """A context that keeps what is recorded."""
     only = SimpleNamespace(
         assert_alive=lambda: None,
         narrator=SimpleNamespace(event=lambda text, style="": None),
@@ -118,7 +118,7 @@ def stage(records: list[dict[str, Any]]) -> Stage:
         round=1,
         ended_by=None,
     )
-    return cast("Stage", only)
+    return cast("RunContext", only)
 
 
 def spec(name: str, **timing: Any) -> StepSpec:
@@ -127,7 +127,7 @@ def spec(name: str, **timing: Any) -> StepSpec:
 
 def test_every_step_has_its_place_and_its_block(records: list[dict[str, Any]]) -> None:
     block = Together(together=((spec("kill"), spec("start")), (spec("kill"),)))
-    perform((spec("create"), block, spec("heal")), stage(records))
+    perform((spec("create"), block, spec("heal")), context(records))
     began = begins(records)
     assert sorted(began) == [(0,), (1, 0, 0), (1, 0, 1), (1, 1, 0), (2,)]
     assert began[(0,)].block_ns == began[(2,)].block_ns < began[(1, 0, 0)].block_ns
@@ -138,10 +138,10 @@ def test_a_step_waits_for_its_time_and_then_for_its_condition(
     records: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits: list[Any] = []
-    monkeypatch.setattr(performing, "await_condition", lambda stage, wanted: waits.append(wanted))
+    monkeypatch.setattr(performing, "await_condition", lambda context, wanted: waits.append(wanted))
     monkeypatch.setattr(time, "sleep", waits.append)
     quiet = Quiet()
-    perform((spec("create", at_s=100, when=Elapsed(for_s=3)), spec("kill", when=quiet)), stage(records))
+    perform((spec("create", at_s=100, when=Elapsed(for_s=3)), spec("kill", when=quiet)), context(records))
     assert waits == [pytest.approx(100, abs=30), 3, quiet]
 
 
@@ -154,7 +154,7 @@ def recovery(outcome: Any, ledger: str = "q1") -> StepSpec:
 def test_an_act_that_hears_nothing_has_ended_unknown_where_it_may(
     records: list[dict[str, Any]], outcome: str, ledger: str
 ) -> None:
-    perform((recovery(outcome, ledger),), stage(records))
+    perform((recovery(outcome, ledger),), context(records))
     assert records[0]["outcome"] == Outcome.UNKNOWN.name.lower()
     assert "no reply" in records[0]["text"]
 
@@ -163,23 +163,23 @@ def test_an_act_that_hears_nothing_has_ended_unknown_where_it_may(
 def test_a_cluster_that_is_not_quiet_ends_the_steps_or_the_run(
     records: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, otherwise: Any, kind: type[NotReadyError]
 ) -> None:
-    busy = Declared(Quiet, lambda stage, wanted: lambda: (False, "b1 is checking its entries"))
+    busy = Declared(Quiet, lambda context, wanted: lambda: (False, "b1 is checking its entries"))
     monkeypatch.setitem(CONDITIONS, "quiet", busy)
     waiting = StepSpec(name="wait_for", params=Quiet(timeout_s=0.01, otherwise=otherwise))
     with pytest.raises(NotReadyError, match="b1 is checking") as raised:
-        perform((waiting, spec("kill")), stage(records))
+        perform((waiting, spec("kill")), context(records))
     assert raised.type is kind
     assert [record["step"] for record in records] == ["wait_for"]
 
 
 def test_an_act_that_must_succeed_and_hears_nothing_ends_the_run(records: list[dict[str, Any]]) -> None:
     with pytest.raises(NotReadyError):
-        perform((recovery("ok"),), stage(records))
+        perform((recovery("ok"),), context(records))
     assert "no reply" in records[0]["error"]
 
 
 def test_an_act_whose_client_ended_by_itself_ends_the_run(records: list[dict[str, Any]]) -> None:
-    acting = stage(records)
+    acting = context(records)
     died: Any = Mock(side_effect=[None, UnplannedDeathError("opener died")])
     acting.assert_alive = died  # type: ignore[method-assign]
     with pytest.raises(UnplannedDeathError):
@@ -191,13 +191,13 @@ CREATE, KILL = spec("create"), spec("kill")
 
 @pytest.fixture
 def played(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Plays steps in rounds on a stage that only notes what happens to it."""
+    """Plays steps in rounds on a context that only notes what happens to it."""
 
     def play(steps: tuple[StepSpec, ...], number: int) -> list[str]:
         results: list[str] = []
-        stage = SimpleNamespace(
+        context = SimpleNamespace(
             plan=SimpleNamespace(plan=SimpleNamespace(steps=steps, rounds=number)),
-            faults=SimpleNamespace(heal=lambda: results.append("heal") or ["kill b1"]),
+            nemesis=SimpleNamespace(heal=lambda: results.append("heal") or ["kill b1"]),
             ledgers=SimpleNamespace(begin_round=lambda one: results.append(f"begin {one}")),
             narrator=SimpleNamespace(event=lambda text, style="": None),
             round=0,
@@ -205,7 +205,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr(performing, "perform", lambda steps, on: results.append(f"perform {on.round}"))
         monkeypatch.setattr(performing, "FAULTS", {"kill": "a fault"})
         monkeypatch.setattr(performing, "await_quiet", lambda on: results.append("quiet") or "quiet")
-        performing.run_rounds(cast("Stage", stage))
+        performing.run_rounds(cast("RunContext", context))
         return results
 
     return play
@@ -230,7 +230,7 @@ def test_a_step_that_says_it_is_over_leaves_out_what_is_left(
     def over(steps: object, on: object) -> None:
         raise StepsOverError("waited 90 s for condition 'quiet'")
 
-    stage = SimpleNamespace(
+    context = SimpleNamespace(
         plan=SimpleNamespace(plan=SimpleNamespace(steps=(KILL,), rounds=3)),
         ledgers=SimpleNamespace(begin_round=lambda one: None),
         narrator=SimpleNamespace(event=lambda text, style="": results.append(text)),
@@ -240,8 +240,8 @@ def test_a_step_that_says_it_is_over_leaves_out_what_is_left(
     )
     results: list[str] = []
     monkeypatch.setattr(performing, "perform", over)
-    performing.run_rounds(cast("Stage", stage))
-    assert stage.left_out == "waited 90 s for condition 'quiet'"
+    performing.run_rounds(cast("RunContext", context))
+    assert context.left_out == "waited 90 s for condition 'quiet'"
     assert results == ["round 1 of 3", "the steps behind are left out: waited 90 s for condition 'quiet'"]
 
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from cli.sensitivity import command
 from harness.campaigns import sensitivity
-from harness.campaigns.sensitivity import Found, experiments_with, page, pending, results, table
+from harness.campaigns.sensitivity import Detection, experiments_with, page, pending, results, table
 from harness.experiments.experiment import Experiment, Outcome, Status, outcome_of
 from harness.experiments.running import run_all
 from harness.experiments.store import Store, begin
@@ -42,7 +42,7 @@ def carried(tmp_path: Path, carry: Carry, parallel: int = 1) -> tuple[Store, lis
     return store, run
 
 
-def found(store: Store) -> list[Found]:
+def found(store: Store) -> list[Detection]:
     return [one.found for one in results(store, NAMES)]
 
 
@@ -72,7 +72,7 @@ def test_a_defect_that_was_caught_is_not_run_again(tmp_path: Path) -> None:
         *("fencing/figure", "fencing/threshold", "fencing/chain"),
     ]
     caught, missed = results(store, NAMES)
-    assert (caught.found, missed.found) == (Found.CAUGHT, Found.MISSED)
+    assert (caught.found, missed.found) == (Detection.CAUGHT, Detection.MISSED)
     assert caught.by is not None and caught.by.scenario == "fencing/threshold"
     assert (caught.runs, caught.took_s, missed.runs, missed.by) == (2, 4.0, 3, None)
     assert not list(pending(store, EXPERIMENTS))
@@ -81,26 +81,26 @@ def test_a_defect_that_was_caught_is_not_run_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("carry", "expected"),
     [
-        (ends_with(Status.ANOMALY, showed=("order",)), Found.CAUGHT),
-        (ends_with(Status.ANOMALY, showed=("decision",)), Found.CAUGHT),
-        (ends_with(Status.ANOMALY), Found.NOTICED),
-        (ends_with(Status.UNKNOWN), Found.NOTICED),
-        (ends_with(Status.ERROR), Found.NOTICED),
-        (ends_with(Status.HUNG), Found.NOTICED),
-        (ends_with(Status.AS_EXPECTED), Found.MISSED),
-        (ends_with(Status.ANOMALY, acted=0, showed=("order",)), Found.NEVER_ACTED),
-        (ends_with(Status.AS_EXPECTED, acted=0), Found.NEVER_ACTED),
-        (ends_with(Status.IMPOSSIBLE, acted=0), Found.NEVER_ACTED),
+        (ends_with(Status.ANOMALY, showed=("order",)), Detection.CAUGHT),
+        (ends_with(Status.ANOMALY, showed=("decision",)), Detection.CAUGHT),
+        (ends_with(Status.ANOMALY), Detection.NOTICED),
+        (ends_with(Status.UNKNOWN), Detection.NOTICED),
+        (ends_with(Status.ERROR), Detection.NOTICED),
+        (ends_with(Status.HUNG), Detection.NOTICED),
+        (ends_with(Status.AS_EXPECTED), Detection.MISSED),
+        (ends_with(Status.ANOMALY, acted=0, showed=("order",)), Detection.NEVER_ACTED),
+        (ends_with(Status.AS_EXPECTED, acted=0), Detection.NEVER_ACTED),
+        (ends_with(Status.IMPOSSIBLE, acted=0), Detection.NEVER_ACTED),
     ],
 )
-def test_what_the_runs_of_a_defect_say_of_it(tmp_path: Path, carry: Carry, expected: Found) -> None:
+def test_what_the_runs_of_a_defect_say_of_it(tmp_path: Path, carry: Carry, expected: Detection) -> None:
     store, _ = carried(tmp_path, carry)
     assert found(store) == [expected, expected]
 
 
 def test_what_was_stored_is_read_again_and_the_rest_goes_on(tmp_path: Path) -> None:
     store = begin(tmp_path, "sensitivity", EXPERIMENTS)
-    assert found(store) == [Found.NOT_TRIED, Found.NOT_TRIED]
+    assert found(store) == [Detection.NOT_TRIED, Detection.NOT_TRIED]
     store.add(ends_with(Status.ANOMALY, showed=("order",))(EXPERIMENTS[0]))
     again = sensitivity._store(tmp_path, EXPERIMENTS, new=False)
     assert again.path == store.path

@@ -11,7 +11,7 @@ import nemesis.processes  # noqa: F401  # registers its faults
 from evidence.collect.logs import LogEvent
 from harness.conditions.answers import repairing
 from harness.steps.faults import Roll, roll, start
-from nemesis.active import Active
+from nemesis.nemesis import Nemesis
 from nemesis.registry import FAULTS
 from plans.grammar.steps import Start
 from protocol.errors import FaultError, NotReadyError
@@ -29,15 +29,15 @@ def lines() -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def stage(cluster: Any, lines: list[dict[str, Any]]) -> Any:
-    faults = Active(cluster, lambda line: lines.append(dict(line)))
+def context(cluster: Any, lines: list[dict[str, Any]]) -> Any:
+    faults = Nemesis(cluster, lambda line: lines.append(dict(line)))
     cluster.bookies = {name: cluster.process(name) for name in ("b1", "b2", "b3")}
-    return SimpleNamespace(cluster=cluster, faults=faults, assert_alive=lambda: None, boot_log=lambda _: [])
+    return SimpleNamespace(cluster=cluster, nemesis=faults, assert_alive=lambda: None, boot_log=lambda _: [])
 
 
 @pytest.mark.parametrize("how", ["stop", "kill"])
-def test_each_is_ready_before_the_next_one_ends(stage: Any, cluster: FakeCluster, how: str) -> None:
-    done = roll(stage, Roll(targets=("b2", "b1"), how=how))
+def test_each_is_ready_before_the_next_one_ends(context: Any, cluster: FakeCluster, how: str) -> None:
+    done = roll(context, Roll(targets=("b2", "b1"), how=how))
     assert cluster.orders.given == [
         *(f"{how} b2", "start b2", "wait_ready b2"),
         *(f"{how} b1", "start b1", "wait_ready b1"),
@@ -45,7 +45,9 @@ def test_each_is_ready_before_the_next_one_ends(stage: Any, cluster: FakeCluster
     assert done.text == f"roll by {how}: b2 (boot 2), b1 (boot 2)"
 
 
-def test_each_has_ended_its_preboot_check_before_the_next_one_ends(stage: Any, cluster: FakeCluster) -> None:
+def test_each_has_ended_its_preboot_check_before_the_next_one_ends(
+    context: Any, cluster: FakeCluster
+) -> None:
     looks: list[list[str]] = []
 
     def boot_log(name: str) -> list[LogEvent]:
@@ -54,28 +56,28 @@ def test_each_has_ended_its_preboot_check_before_the_next_one_ends(stage: Any, c
         events = ("preboot_start", "preboot_end")[: len(looks) % 2 or 2]
         return [LogEvent(name, 2, 0, 1, event) for event in events]
 
-    stage.boot_log = boot_log
-    roll(stage, Roll(targets=("b2", "b1"), how="kill"))
+    context.boot_log = boot_log
+    roll(context, Roll(targets=("b2", "b1"), how="kill"))
     assert looks == [["b2", "wait_ready b2"]] * 2 + [["b1", "wait_ready b1"]] * 2
 
 
-def test_an_upgrade_gives_each_its_new_release_and_settings(stage: Any, cluster: FakeCluster) -> None:
-    roll(stage, Roll(targets=("b1", "b2"), version="4.17.3", conf={"flushInterval": 100}))
+def test_an_upgrade_gives_each_its_new_release_and_settings(context: Any, cluster: FakeCluster) -> None:
+    roll(context, Roll(targets=("b1", "b2"), version="4.17.3", conf={"flushInterval": 100}))
     for name in ("b1", "b2"):
         assert cluster.process(name).settings == ({"flushInterval": "100"}, "4.17.3")
     assert cluster.process("b3").boot == 1
 
 
-def test_each_end_is_a_fault_on_record(stage: Any, lines: list[dict[str, Any]]) -> None:
-    roll(stage, Roll(targets=("b1", "b2")))
+def test_each_end_is_a_fault_on_record(context: Any, lines: list[dict[str, Any]]) -> None:
+    roll(context, Roll(targets=("b1", "b2")))
     healed = [(line["kind"], line["target"]) for line in lines if line["phase"] == "healed"]
     assert healed == [("stop", "b1"), ("stop", "b2")]
 
 
-def test_one_that_does_not_come_back_ends_it(stage: Any, cluster: FakeCluster) -> None:
+def test_one_that_does_not_come_back_ends_it(context: Any, cluster: FakeCluster) -> None:
     cluster.orders.fail["wait_ready b1"] = NotReadyError("stopped at listening")
     with pytest.raises(FaultError, match="stopped at listening"):
-        roll(stage, Roll(targets=("b1", "b2")))
+        roll(context, Roll(targets=("b1", "b2")))
     assert cluster.process("b2").boot == 1
 
 
@@ -100,11 +102,11 @@ def started(log: Written, **step: Any) -> Written:
     """``log`` after b1 was killed and started upon it."""
     cluster: Any = FakeCluster()
     cluster.bookies = {"b1": cluster.process("b1")}
-    stage: Any = SimpleNamespace(
-        cluster=cluster, faults=Active(cluster, lambda line: None), assert_alive=lambda: None, boot_log=log
+    context: Any = SimpleNamespace(
+        cluster=cluster, nemesis=Nemesis(cluster, lambda line: None), assert_alive=lambda: None, boot_log=log
     )
-    stage.faults.inject(FAULTS["kill"](target="b1"))
-    start(stage, Start(target="b1", **step))
+    context.nemesis.inject(FAULTS["kill"](target="b1"))
+    start(context, Start(target="b1", **step))
     return log
 
 
@@ -133,5 +135,5 @@ def test_a_check_that_does_not_end_is_an_error_that_says_what_to_do() -> None:
     [((), False), ((BEGUN,), True), ((BEGUN, ENDED, INIT), True), ((BEGUN, INIT, CLEARED), False)],
 )
 def test_a_bookie_repairs_until_its_flag_is_cleared(events: tuple[str, ...], busy: bool) -> None:
-    stage: Any = SimpleNamespace(boot_log=Written(*events, at_first=len(events)))
-    assert repairing(stage, "b1") is busy
+    context: Any = SimpleNamespace(boot_log=Written(*events, at_first=len(events)))
+    assert repairing(context, "b1") is busy

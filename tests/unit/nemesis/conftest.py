@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import harness.vocabulary  # noqa: F401  # registers every fault
-from nemesis.active import Active
+from nemesis.nemesis import Nemesis
 from tests.unit.nemesis.fake_cluster import FakeCluster
 from tests.unit.nemesis.fake_rules import FakeWire
 
@@ -25,8 +25,8 @@ def lines() -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def active(cluster: Any, lines: list[dict[str, Any]]) -> Active:
-    return Active(cluster, lambda line: lines.append(dict(line)), ledger={"main": 7}.__getitem__)
+def nemesis(cluster: Any, lines: list[dict[str, Any]]) -> Nemesis:
+    return Nemesis(cluster, lambda line: lines.append(dict(line)), ledger={"main": 7}.__getitem__)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A cluster of objects: processes with lives and links with states, and nothing behind them.
+"""A cluster of objects: processes with boots and links with states, and nothing behind them.
 
 ``cluster.fail["heal writer-b1"] = error`` makes that order fail until it is removed.
 """

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 
 from cluster.interface import ProcessState
 from cluster.processes.process import copy_places
-from nemesis.active import Active
 from nemesis.corruption import _written
+from nemesis.nemesis import Nemesis
 from nemesis.registry import FAULTS
 from protocol.errors import FaultError, UsageError
 from tests.unit.nemesis.fault_stories import WHOLE, Lines, changing, inject, phases, proof
@@ -33,7 +33,7 @@ JOURNAL = {"journal/current/1.txn"}
 
 
 @pytest.fixture
-def disk(cluster: Any, tmp_path: Path, active: Active) -> Path:
+def disk(cluster: Any, tmp_path: Path, nemesis: Nemesis) -> Path:
     """What b1 had stored when it was killed; it can copy that."""
     root = tmp_path / "data"
     for name, data in FILES.items():
@@ -43,7 +43,7 @@ def disk(cluster: Any, tmp_path: Path, active: Active) -> Path:
     b1.places = lambda: {name: root / name for name in ("journal", "ledgers")}
     b1.snapshot = lambda name: copy_places(b1.places(), copies / name)
     b1.snapshots = lambda: {copy.name: copy for copy in copies.glob("*")}
-    inject(active, "kill", target="b1")
+    inject(nemesis, "kill", target="b1")
     return root
 
 
@@ -60,30 +60,30 @@ def bits(before: bytes, after: bytes) -> int:
     ("what", "meant"), [("entry_log", ENTRY_LOGS), ("index", INDEX), ("journal", JOURNAL)]
 )
 def test_just_so_many_bits_flip_and_only_where_something_was_written(
-    disk: Path, active: Active, lines: Lines, what: str, meant: set[str]
+    disk: Path, nemesis: Nemesis, lines: Lines, what: str, meant: set[str]
 ) -> None:
-    inject(active, "corrupt", target="b1", what=what, how="flip", bits=40)
+    inject(nemesis, "corrupt", target="b1", what=what, how="flip", bits=40)
     after = content(disk)
     flipped = {name: bits(data, after[name]) for name, data in FILES.items() if data != after[name]}
     assert (sum(flipped.values()), set(flipped) <= meant) == (40, True)
     assert set(proof(lines, "injected", 2)["changed"]) == set(flipped)
     assert after["journal/current/1.txn"][100:] == bytes(900)
-    assert active.heal()[0] == "corrupt b1 (what was corrupted stays so)"
+    assert nemesis.heal()[0] == "corrupt b1 (what was corrupted stays so)"
     assert (content(disk), phases(lines, 2)) == (after, WHOLE)
 
 
-def test_the_length_of_a_record_grows_by_a_mebibyte(disk: Path, active: Active, lines: Lines) -> None:
+def test_the_length_of_a_record_grows_by_a_mebibyte(disk: Path, nemesis: Nemesis, lines: Lines) -> None:
     header, records = bytes(1024), [b"\0\0\0\x02ab", b"\0\0\0\x03cde", b"\0\0\0\x01f"]
     (disk / "ledgers/current/0.log").write_bytes(header + b"".join(records))
-    inject(active, "corrupt", target="b1", what="entry_log", how="flip", record=1)
+    inject(nemesis, "corrupt", target="b1", what="entry_log", how="flip", record=1)
     assert proof(lines, "injected", 2)["place"] == 1030
     damaged = header + records[0] + b"\0\x10\0\x03cde" + records[2]
     assert content(disk) == FILES | {"ledgers/current/0.log": damaged}
 
 
-def test_a_record_that_is_not_there_is_not_damaged(disk: Path, active: Active) -> None:
+def test_a_record_that_is_not_there_is_not_damaged(disk: Path, nemesis: Nemesis) -> None:
     with pytest.raises(FaultError, match=r"0.log of b1 has no record 0"):
-        inject(active, "corrupt", target="b1", what="entry_log", how="flip", record=0)
+        inject(nemesis, "corrupt", target="b1", what="entry_log", how="flip", record=0)
 
 
 @pytest.mark.parametrize(
@@ -94,33 +94,33 @@ def test_a_record_that_is_not_there_is_not_damaged(disk: Path, active: Active) -
     ],
 )
 def test_the_newest_file_loses_its_end_or_a_share_of_what_was_written(
-    disk: Path, active: Active, what: str, cut: dict[str, float], left: dict[str, bytes]
+    disk: Path, nemesis: Nemesis, what: str, cut: dict[str, float], left: dict[str, bytes]
 ) -> None:
-    inject(active, "corrupt", target="b1", what=what, how="truncate", **cut)
+    inject(nemesis, "corrupt", target="b1", what=what, how="truncate", **cut)
     assert content(disk) == FILES | left
 
 
-def test_a_file_that_was_only_prepared_has_no_end_to_lose(disk: Path, active: Active) -> None:
+def test_a_file_that_was_only_prepared_has_no_end_to_lose(disk: Path, nemesis: Nemesis) -> None:
     """A bookie fills its next journal with zeros before it writes to it."""
     (disk / "journal/current/2.txn").write_bytes(bytes(100))
-    inject(active, "corrupt", target="b1", what="journal", how="truncate", cut_bytes=10)
+    inject(nemesis, "corrupt", target="b1", what="journal", how="truncate", cut_bytes=10)
     assert content(disk)["journal/current/1.txn"] == b"\x01" * 90
     assert content(disk)["journal/current/2.txn"] == bytes(100)
 
 
-def test_an_index_goes_back_whole_and_nothing_else_does(disk: Path, cluster: Any, active: Active) -> None:
+def test_an_index_goes_back_whole_and_nothing_else_does(disk: Path, cluster: Any, nemesis: Nemesis) -> None:
     cluster.process("b1").snapshot("before")
     (disk / "ledgers/current/locations/1.sst").unlink()
     (disk / "ledgers/current/locations/9.sst").write_bytes(b"newer")
     (disk / "ledgers/current/0.log").write_bytes(b"newer")
-    inject(active, "corrupt", target="b1", what="index", how="roll_back", to="before")
+    inject(nemesis, "corrupt", target="b1", what="index", how="roll_back", to="before")
     assert content(disk) == FILES | {"ledgers/current/0.log": b"newer"}
 
 
-def test_what_is_as_it_was_was_not_corrupted(disk: Path, cluster: Any, active: Active) -> None:
+def test_what_is_as_it_was_was_not_corrupted(disk: Path, cluster: Any, nemesis: Nemesis) -> None:
     cluster.process("b1").snapshot("before")
     with pytest.raises(FaultError, match="no file of b1's journal is another than before"):
-        inject(active, "corrupt", target="b1", what="journal", how="roll_back", to="before")
+        inject(nemesis, "corrupt", target="b1", what="journal", how="roll_back", to="before")
 
 
 def test_what_changes_again_or_is_started_before_it_is_confirmed_refutes_it(disk: Path, cluster: Any) -> None:
@@ -133,23 +133,23 @@ def test_what_changes_again_or_is_started_before_it_is_confirmed_refutes_it(disk
             inject(changing(cluster, change), "corrupt", target="b1", what="journal", how="flip")
 
 
-def test_there_must_be_enough_to_flip(disk: Path, active: Active) -> None:
+def test_there_must_be_enough_to_flip(disk: Path, nemesis: Nemesis) -> None:
     with pytest.raises(FaultError, match="b1's journal has 800 bits, too few to flip 801"):
-        inject(active, "corrupt", target="b1", what="journal", how="flip", bits=801)
-    inject(active, "corrupt", target="b1", what="journal", how="flip", bits=800)
+        inject(nemesis, "corrupt", target="b1", what="journal", how="flip", bits=801)
+    inject(nemesis, "corrupt", target="b1", what="journal", how="flip", bits=800)
 
 
-def test_a_snapshot_that_nobody_took_is_refused(disk: Path, active: Active) -> None:
+def test_a_snapshot_that_nobody_took_is_refused(disk: Path, nemesis: Nemesis) -> None:
     with pytest.raises(UsageError, match="b1 has no snapshot 'before'"):
-        inject(active, "corrupt", target="b1", what="index", how="roll_back", to="before")
+        inject(nemesis, "corrupt", target="b1", what="index", how="roll_back", to="before")
 
 
-def test_the_same_seed_flips_the_same_bits(disk: Path, cluster: Any, active: Active) -> None:
-    inject(active, "corrupt", target="b1", what="journal", how="flip")
+def test_the_same_seed_flips_the_same_bits(disk: Path, cluster: Any, nemesis: Nemesis) -> None:
+    inject(nemesis, "corrupt", target="b1", what="journal", how="flip")
     first = content(disk)
     for name, data in FILES.items():
         (disk / name).write_bytes(data)
-    with Active(cluster, lambda line: None) as again:
+    with Nemesis(cluster, lambda line: None) as again:
         again._numbered = 1
         inject(again, "corrupt", target="b1", what="journal", how="flip")
     assert content(disk) == first
@@ -178,16 +178,16 @@ def test_zeros_at_the_end_were_not_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("way", [{"how": "flip", "bits": 8}, {"how": "truncate", "cut_bytes": 20}])
 def test_what_was_copied_at_the_death_stays_as_it_was(
-    disk: Path, active: Active, tmp_path: Path, way: dict[str, Any]
+    disk: Path, nemesis: Nemesis, tmp_path: Path, way: dict[str, Any]
 ) -> None:
     """The copy may be a link to the file."""
     copy, journal = tmp_path / "copy.txn", "journal/current/1.txn"
     copy.hardlink_to(disk / journal)
-    inject(active, "corrupt", target="b1", what="journal", **way)
+    inject(nemesis, "corrupt", target="b1", what="journal", **way)
     assert copy.read_bytes() == FILES[journal] != (disk / journal).read_bytes()
 
 
-def test_the_index_of_every_ledger_directory_goes_back(disk: Path, cluster: Any, active: Active) -> None:
+def test_the_index_of_every_ledger_directory_goes_back(disk: Path, cluster: Any, nemesis: Nemesis) -> None:
     b1, newer = cluster.process("b1"), disk / "more/current/locations/1.sst"
     newer.parent.mkdir(parents=True)
     newer.write_bytes(b"old")
@@ -195,5 +195,5 @@ def test_the_index_of_every_ledger_directory_goes_back(disk: Path, cluster: Any,
     b1.snapshot("before")
     newer.write_bytes(b"new")
     (disk / "more/current/0.log").write_bytes(b"stays")
-    inject(active, "corrupt", target="b1", what="index", how="roll_back", to="before")
+    inject(nemesis, "corrupt", target="b1", what="index", how="roll_back", to="before")
     assert (newer.read_bytes(), (disk / "more/current/0.log").read_bytes()) == (b"old", b"stays")

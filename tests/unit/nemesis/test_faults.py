@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from cluster.interface import Exit, ProcessState, Way
 from cluster.links import CLEAR, Traffic
-from nemesis.active import Active
+from nemesis.nemesis import Nemesis
 from nemesis.registry import FAULTS, Fault, register
 from protocol.errors import FaultError, LinkError, UsageError
 from protocol.faults import EFFECTS, UNPLANNED, effects_of
@@ -58,35 +58,35 @@ def test_a_fault_without_effects_is_refused() -> None:
         register(cast("type[Fault]", Leak))
 
 
-def test_a_death_by_another_signal_is_no_kill(cluster: Any, active: Active, lines: Lines) -> None:
+def test_a_death_by_another_signal_is_no_kill(cluster: Any, nemesis: Nemesis, lines: Lines) -> None:
     b1 = cluster.process("b1")
     killed = b1.kill
     b1.kill = lambda: Exit("b1", killed().boot, 1, None, 0)
     with pytest.raises(FaultError, match="otherwise than by SIGKILL: code 1"):
-        inject(active, "kill", target="b1")
+        inject(nemesis, "kill", target="b1")
     assert phases(lines) == ["planned", "injected", "failed", "healed"]
     assert b1.state is ProcessState.RUNNING
 
 
-def test_what_a_disk_held_is_copied_when_its_bookie_is_dead(cluster: Any, active: Active) -> None:
+def test_what_a_disk_held_is_copied_when_its_bookie_is_dead(cluster: Any, nemesis: Nemesis) -> None:
     seen: list[ProcessState] = []
     b1 = cluster.process("b1")
     b1.capture_disk = lambda: seen.append(b1.state)
-    inject(active, "kill", target="b1")
+    inject(nemesis, "kill", target="b1")
     assert seen == [ProcessState.DOWN]
 
 
-def test_a_stop_that_needed_sigkill_is_no_stop(cluster: Any, active: Active) -> None:
+def test_a_stop_that_needed_sigkill_is_no_stop(cluster: Any, nemesis: Nemesis) -> None:
     b1 = cluster.process("b1")
     b1.stop = lambda timeout_s: b1.kill()
     with pytest.raises(FaultError, match="by SIGKILL"):
-        inject(active, "stop", target="b1")
+        inject(nemesis, "stop", target="b1")
 
 
-def test_a_pause_that_did_not_stop_it_is_not_confirmed(cluster: Any, active: Active, lines: Lines) -> None:
+def test_a_pause_that_did_not_stop_it_is_not_confirmed(cluster: Any, nemesis: Nemesis, lines: Lines) -> None:
     cluster.process("b1").pause = lambda: None
     with pytest.raises(FaultError, match="b1 is running in boot 1, not paused"):
-        inject(active, "pause", target="b1")
+        inject(nemesis, "pause", target="b1")
     assert phases(lines) == ["planned", "injected", "failed", "healed"]
 
 
@@ -102,27 +102,29 @@ def test_a_pause_that_did_not_stop_it_is_not_confirmed(cluster: Any, active: Act
 def test_another_state_or_boot_at_the_confirmation_refutes_the_fault(
     cluster: Any, name: str, state: ProcessState, boot: int, message: str
 ) -> None:
-    active = changing(cluster, lambda: vars(cluster.process("b1")).update(state=state, boot=boot))
+    nemesis = changing(cluster, lambda: vars(cluster.process("b1")).update(state=state, boot=boot))
     with pytest.raises(FaultError, match=message):
-        inject(active, name, target="b1")
+        inject(nemesis, name, target="b1")
 
 
-def test_a_death_during_a_pause_cannot_be_resumed(cluster: Any, active: Active) -> None:
-    inject(active, "pause", target="b1")
+def test_a_death_during_a_pause_cannot_be_resumed(cluster: Any, nemesis: Nemesis) -> None:
+    inject(nemesis, "pause", target="b1")
     cluster.process("b1").kill()
     with pytest.raises(FaultError, match="died while it was paused"):
-        active.heal()
+        nemesis.heal()
 
 
-def test_an_unknown_process_is_refused(active: Active) -> None:
+def test_an_unknown_process_is_refused(nemesis: Nemesis) -> None:
     with pytest.raises(UsageError, match="no b9"):
-        inject(active, "pause", target="b9")
+        inject(nemesis, "pause", target="b9")
 
 
-def test_a_link_that_the_proxy_left_open_is_not_confirmed(cluster: Any, active: Active, lines: Lines) -> None:
+def test_a_link_that_the_proxy_left_open_is_not_confirmed(
+    cluster: Any, nemesis: Nemesis, lines: Lines
+) -> None:
     cluster.links.cut = lambda source, destination: None
     with pytest.raises(FaultError, match="cut writer-b2 did not take effect; the proxy says"):
-        inject(active, "cut", **{"from": "writer", "to": "b2"})
+        inject(nemesis, "cut", **{"from": "writer", "to": "b2"})
     assert phases(lines) == ["planned", "injected", "failed", "healed"]
 
 
@@ -136,27 +138,27 @@ def test_a_link_that_the_proxy_left_open_is_not_confirmed(cluster: Any, active: 
     ],
 )
 def test_a_link_that_the_proxy_changed_otherwise_is_not_confirmed(
-    cluster: Any, active: Active, name: str, params: dict[str, Any]
+    cluster: Any, nemesis: Nemesis, name: str, params: dict[str, Any]
 ) -> None:
     hold, slow = cluster.links.hold, cluster.links.slow
     cluster.links.hold = lambda source, destination, way: hold(source, destination, Way.REQUESTS)
     cluster.links.slow = lambda *pair, **_: slow(*pair, latency_ms=5)
     with pytest.raises(FaultError, match="did not take effect; the proxy says"):
-        inject(active, name, **params)
+        inject(nemesis, name, **params)
 
 
-def test_a_link_that_stays_cut_is_not_healed(cluster: Any, active: Active) -> None:
-    inject(active, "cut", **{"from": "writer", "to": "b2"})
+def test_a_link_that_stays_cut_is_not_healed(cluster: Any, nemesis: Nemesis) -> None:
+    inject(nemesis, "cut", **{"from": "writer", "to": "b2"})
     cluster.links.heal = lambda source, destination: None
     with pytest.raises(FaultError, match="writer-b2 is not healed of cut; the proxy says"):
-        active.heal()
+        nemesis.heal()
 
 
-def test_an_island_is_healed_on_every_link_that_can_be(cluster: Any, active: Active) -> None:
-    inject(active, "isolate", target="b2")
+def test_an_island_is_healed_on_every_link_that_can_be(cluster: Any, nemesis: Nemesis) -> None:
+    inject(nemesis, "isolate", target="b2")
     cluster.orders.fail["heal b1-b2"] = LinkError("no answer")
     with pytest.raises(FaultError, match="isolate b2 was not healed: no answer"):
-        active.heal()
+        nemesis.heal()
     still = [pair for pair in cluster.links.pairs() if cluster.links.state(*pair).cut]
     assert still == [("b1", "b2")]
 
@@ -170,32 +172,32 @@ def test_an_island_is_healed_on_every_link_that_can_be(cluster: Any, active: Act
     ],
 )
 def test_a_link_keeps_doing_what_it_does_while_an_end_is_paused(
-    active: Active, name: str, params: dict[str, Any]
+    nemesis: Nemesis, name: str, params: dict[str, Any]
 ) -> None:
-    inject(active, "pause", target="b2")
+    inject(nemesis, "pause", target="b2")
     with pytest.raises(UsageError, match="b2 is paused and reads nothing"):
-        inject(active, name, **params)
+        inject(nemesis, name, **params)
 
 
-def test_a_link_to_a_paused_server_may_be_cut(active: Active) -> None:
-    inject(active, "pause", target="b2")
-    inject(active, "cut", **{"from": "writer", "to": "b2"})
-    inject(active, "isolate", target="b1", by="cut")
+def test_a_link_to_a_paused_server_may_be_cut(nemesis: Nemesis) -> None:
+    inject(nemesis, "pause", target="b2")
+    inject(nemesis, "cut", **{"from": "writer", "to": "b2"})
+    inject(nemesis, "isolate", target="b1", by="cut")
 
 
-def test_a_link_that_understands_messages_may_be_held_while_an_end_is_paused(active: Active) -> None:
-    inject(active, "pause", target="b2")
-    inject(active, "hold", **{"from": "writer", "to": "b2"})
-    inject(active, "drop", **{"from": "writer", "to": "b2"}, kinds=("add",))
-    inject(active, "isolate", target="b1", by="hold")
+def test_a_link_that_understands_messages_may_be_held_while_an_end_is_paused(nemesis: Nemesis) -> None:
+    inject(nemesis, "pause", target="b2")
+    inject(nemesis, "hold", **{"from": "writer", "to": "b2"})
+    inject(nemesis, "drop", **{"from": "writer", "to": "b2"}, kinds=("add",))
+    inject(nemesis, "isolate", target="b1", by="hold")
 
 
-def test_slowness_is_healed_after_the_pause_and_not_before(active: Active) -> None:
-    inject(active, "slow", **{"from": "writer", "to": "b2"}, latency_ms=5)
-    inject(active, "pause", target="b2")
+def test_slowness_is_healed_after_the_pause_and_not_before(nemesis: Nemesis) -> None:
+    inject(nemesis, "slow", **{"from": "writer", "to": "b2"}, latency_ms=5)
+    inject(nemesis, "pause", target="b2")
     with pytest.raises(FaultError, match="b2 is paused"):
-        active.heal(kind="slow")
-    assert active.heal() == ["pause b2", "slow writer-b2"]
+        nemesis.heal(kind="slow")
+    assert nemesis.heal() == ["pause b2", "slow writer-b2"]
 
 
 @pytest.mark.parametrize(
@@ -214,8 +216,8 @@ def test_parameters_that_mean_nothing_are_refused(name: str, params: dict[str, A
         FAULTS[name](**params)
 
 
-def test_the_fault_log_has_parameters_as_the_plan_writes_them(active: Active, lines: Lines) -> None:
-    inject(active, "slow", **{"from": "writer", "to": "b2", "latency_ms": 5})
+def test_the_fault_log_has_parameters_as_the_plan_writes_them(nemesis: Nemesis, lines: Lines) -> None:
+    inject(nemesis, "slow", **{"from": "writer", "to": "b2", "latency_ms": 5})
     assert lines[0]["params"] == {"from": "writer", "to": "b2", "latency_ms": 5, "rate_bytes_per_s": 0}
     assert (lines[0]["kind"], lines[0]["target"]) == ("slow", "writer-b2")
     assert proof(lines, "injected")["links"] == ["writer-b2"]
@@ -231,21 +233,21 @@ def test_the_fault_log_has_parameters_as_the_plan_writes_them(active: Active, li
     ],
 )
 def test_what_a_fault_of_a_link_to_a_bookie_met_is_part_of_its_proof(
-    cluster: Any, active: Active, lines: Lines, kind: str, params: dict[str, Any], met: dict[str, int]
+    cluster: Any, nemesis: Nemesis, lines: Lines, kind: str, params: dict[str, Any], met: dict[str, int]
 ) -> None:
     cluster.links.passed["writer", "b2"] = Traffic(2, 40)
-    inject(active, kind, **{"from": "writer", **params})
+    inject(nemesis, kind, **{"from": "writer", **params})
     cluster.links.passed["writer", "b2"] = Traffic(0, 100)
-    active.heal()
+    nemesis.heal()
     result = proof(lines, "healed")
     assert {name: result[name] for name in result if name not in ("began_ns", "links")} == met
 
 
 @pytest.mark.parametrize(("kind", "reads"), [("hold", "rule"), ("slow", "traffic")])
 def test_a_link_is_healed_although_it_cannot_be_read_what_its_fault_met(
-    cluster: Any, active: Active, lines: Lines, monkeypatch: pytest.MonkeyPatch, kind: str, reads: str
+    cluster: Any, nemesis: Nemesis, lines: Lines, monkeypatch: pytest.MonkeyPatch, kind: str, reads: str
 ) -> None:
-    inject(active, kind, **{"from": "writer", "to": "b2"}, **({"latency_ms": 5} if kind == "slow" else {}))
+    inject(nemesis, kind, **{"from": "writer", "to": "b2"}, **({"latency_ms": 5} if kind == "slow" else {}))
 
     def refused(*_: object) -> None:
         raise LinkError("the proxy does not say")
@@ -253,6 +255,6 @@ def test_a_link_is_healed_although_it_cannot_be_read_what_its_fault_met(
     with monkeypatch.context() as unreadable:
         unreadable.setattr(cluster.links, reads, refused)
         with pytest.raises(FaultError, match="the proxy does not say"):
-            active.heal()
+            nemesis.heal()
     assert cluster.links.state("writer", "b2") == CLEAR
     assert [line["phase"] for line in lines][-1] == "failed"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from nemesis.active import Active
 from nemesis.messages import KINDS, STATUSES
+from nemesis.nemesis import Nemesis
 from nemesis.registry import FAULTS
 from plans.grammar.names import Names
 from protocol.errors import FaultError, LinkError, UsageError
@@ -38,9 +38,9 @@ def test_the_rule_says_what_the_plan_says(cluster: Any, lines: Lines) -> None:
         streams.append(stream)
         return Random(stream)
 
-    active = Active(cluster, lines.append, ledger={"main": 7}.__getitem__, random=random)
+    nemesis = Nemesis(cluster, lines.append, ledger={"main": 7}.__getitem__, random=random)
     inject(
-        active,
+        nemesis,
         "forge",
         **LATE,
         kinds=("add", "read"),
@@ -78,9 +78,9 @@ def test_the_rule_says_what_the_plan_says(cluster: Any, lines: Lines) -> None:
     ],
 )
 def test_what_a_plan_does_not_say_is_as_usual(
-    cluster: Any, active: Active, fault: str, params: dict[str, int], rule: dict[str, Any]
+    cluster: Any, nemesis: Nemesis, fault: str, params: dict[str, int], rule: dict[str, Any]
 ) -> None:
-    inject(active, fault, **TO_B1, **params)
+    inject(nemesis, fault, **TO_B1, **params)
     (one,) = cluster.links.rules["writer", "b1"].rules
     assert one.rule.as_json() == {"id": f"{fault}-1", "way": "requests", "action": fault, "from": 1, **rule}
 
@@ -89,51 +89,51 @@ def test_a_ledger_that_is_not_there_yet_is_told(cluster: Any, lines: Lines) -> N
     def ledger(name: str) -> int:
         raise UsageError(f"ledger {name!r} was not created yet", remedy="put a create step before")
 
-    active = Active(cluster, lambda line: lines.append(dict(line)), ledger=ledger)
+    nemesis = Nemesis(cluster, lambda line: lines.append(dict(line)), ledger=ledger)
     with pytest.raises(FaultError, match="drop writer-b1 did not take effect: ledger 'main'") as caught:
-        inject(active, "drop", **TO_B1, ledger="main")
+        inject(nemesis, "drop", **TO_B1, ledger="main")
     assert caught.value.remedy == "put a create step before"
     assert phases(lines) == ["planned", "failed", "healed"]
     assert cluster.links.rules["writer", "b1"].rules == []
 
 
-def test_half_a_hold_is_undone(cluster: Any, active: Active) -> None:
+def test_half_a_hold_is_undone(cluster: Any, nemesis: Nemesis) -> None:
     cluster.orders.fail["put late.answers writer-b1"] = LinkError("no answer")
     with pytest.raises(FaultError, match="no answer"):
-        inject(active, "hold", **{**LATE, "way": "both"}, kinds=("add",))
+        inject(nemesis, "hold", **{**LATE, "way": "both"}, kinds=("add",))
     assert cluster.links.rules["writer", "b1"].rules == []
-    assert active.in_force() == []
+    assert nemesis.in_force() == []
 
 
 def test_a_healing_that_failed_can_be_repeated_and_keeps_the_counts(
-    cluster: Any, active: Active, wire: Any, lines: Lines
+    cluster: Any, nemesis: Nemesis, wire: Any, lines: Lines
 ) -> None:
-    inject(active, "hold", **{**LATE, "way": "both"}, kinds=("read",))
+    inject(nemesis, "hold", **{**LATE, "way": "both"}, kinds=("read",))
     cluster.links.rules["writer", "b1"].rules[1].acted = 3
     assert wire.unanswered(1)
     cluster.orders.fail["remove late.requests writer-b1"] = LinkError("no answer")
     with pytest.raises(FaultError, match="no answer"):
-        active.heal()
+        nemesis.heal()
     cluster.orders.fail.clear()
-    assert active.heal() == ["hold writer-b1 (acted 4 times)"]
+    assert nemesis.heal() == ["hold writer-b1 (acted 4 times)"]
     assert proof(lines, "healed")["released"] == 1
 
 
-def test_a_fault_that_counts_nothing_cannot_be_asked(cluster: Any, active: Active) -> None:
-    inject(active, "hold", **{"from": "writer", "to": "zk1", "as": "metadata"})
+def test_a_fault_that_counts_nothing_cannot_be_asked(cluster: Any, nemesis: Nemesis) -> None:
+    inject(nemesis, "hold", **{"from": "writer", "to": "zk1", "as": "metadata"})
     cluster.links.filters = lambda source, destination: False
     with pytest.raises(UsageError, match="writer-zk1 counts no messages"):
-        active.acted("metadata")
+        nemesis.acted("metadata")
 
 
-def test_a_link_that_understands_no_messages_is_refused(cluster: Any, active: Active) -> None:
+def test_a_link_that_understands_no_messages_is_refused(cluster: Any, nemesis: Nemesis) -> None:
     cluster.links.filters = lambda source, destination: False
     with pytest.raises(UsageError, match="writer-b1 understands no messages on this backend"):
-        inject(active, "drop", **TO_B1)
+        inject(nemesis, "drop", **TO_B1)
 
 
-def test_nothing_is_asked_of_what_is_not_in_force(active: Active) -> None:
-    assert active.acted("late") is None
+def test_nothing_is_asked_of_what_is_not_in_force(nemesis: Nemesis) -> None:
+    assert nemesis.acted("late") is None
 
 
 @pytest.mark.parametrize(

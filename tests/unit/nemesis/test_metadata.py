@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nemesis.active import Active
+from nemesis.nemesis import Nemesis
 from protocol.errors import FaultError, UsageError
 from tests.unit.nemesis.fault_stories import WHOLE, Lines, changing, inject, phases, proof, start
 
@@ -44,48 +44,48 @@ def store(cluster: Any) -> Store:
     ],
 )
 def test_it_is_done_at_once_and_never_undone(
-    store: Store, active: Active, lines: Lines, name: str, params: dict[str, str], order: tuple[Any, bool]
+    store: Store, nemesis: Nemesis, lines: Lines, name: str, params: dict[str, str], order: tuple[Any, bool]
 ) -> None:
-    inject(active, "kill", target="zk1")
-    inject(active, name, **params)
+    inject(nemesis, "kill", target="zk1")
+    inject(nemesis, name, **params)
     assert store.orders == [order]
     assert proof(lines, "injected", 2) == {"boot": 1, "life": 2, "zxid": "0x9", "from": "0x3", "last": "0x8"}
     assert proof(lines, "confirmed", 2) == {"undone_transactions": 5}
-    start(active, target="zk1")
-    active.heal()
+    start(nemesis, target="zk1")
+    nemesis.heal()
     assert phases(lines, 2) == WHOLE
 
 
 @pytest.mark.parametrize(("leave", "allowed"), [("nothing", [1]), ("cluster", [])])
 def test_bookies_may_end_where_they_cannot_register(
-    store: Store, cluster: Any, active: Active, leave: str, allowed: list[int]
+    store: Store, cluster: Any, nemesis: Nemesis, leave: str, allowed: list[int]
 ) -> None:
-    inject(active, "kill", target="b2")
-    inject(active, "kill", target="zk1")
-    inject(active, "wipe_metadata", leave=leave)
+    inject(nemesis, "kill", target="b2")
+    inject(nemesis, "kill", target="zk1")
+    inject(nemesis, "wipe_metadata", leave=leave)
     assert (cluster.process("b1").allowed, cluster.process("b2").allowed) == (allowed, [])
 
 
-def test_a_store_that_runs_keeps_its_content(store: Store, active: Active) -> None:
+def test_a_store_that_runs_keeps_its_content(store: Store, nemesis: Nemesis) -> None:
     with pytest.raises(UsageError, match="zk1 is running, and its content is its own until it is down"):
-        inject(active, "wipe_metadata")
+        inject(nemesis, "wipe_metadata")
 
 
-def test_only_a_snapshot_that_there_is_can_be_restored(store: Store, active: Active) -> None:
-    inject(active, "kill", target="zk1")
+def test_only_a_snapshot_that_there_is_can_be_restored(store: Store, nemesis: Nemesis) -> None:
+    inject(nemesis, "kill", target="zk1")
     with pytest.raises(UsageError, match="zk1 has no snapshot 'late'"):
-        inject(active, "restore_metadata", to="late")
+        inject(nemesis, "restore_metadata", to="late")
 
 
-def test_a_restore_of_what_is_there_already_is_none(store: Store, active: Active) -> None:
+def test_a_restore_of_what_is_there_already_is_none(store: Store, nemesis: Nemesis) -> None:
     store.then = {**store.then, "from": "0x8"}
-    inject(active, "kill", target="zk1")
+    inject(nemesis, "kill", target="zk1")
     with pytest.raises(FaultError, match="nothing was written since"):
-        inject(active, "restore_metadata", to="early")
+        inject(nemesis, "restore_metadata", to="early")
 
 
-def test_a_store_that_was_started_meanwhile_refutes_it(store: Store, cluster: Any, active: Active) -> None:
-    inject(active, "kill", target="zk1")
+def test_a_store_that_was_started_meanwhile_refutes_it(store: Store, cluster: Any, nemesis: Nemesis) -> None:
+    inject(nemesis, "kill", target="zk1")
     again = changing(cluster, lambda: vars(cluster.process("zk1")).update(boot=2))
     with pytest.raises(FaultError, match="zk1 is down in boot 2: it was started meanwhile"):
         inject(again, "wipe_metadata")
@@ -117,22 +117,22 @@ def sessions(cluster: Any) -> Sessions:
 
 
 def test_a_session_expires_and_comes_back(
-    sessions: Sessions, cluster: Any, active: Active, lines: Lines
+    sessions: Sessions, cluster: Any, nemesis: Nemesis, lines: Lines
 ) -> None:
-    inject(active, "expire", target="b1")
+    inject(nemesis, "expire", target="b1")
     assert sessions.registered() == {"b2"}
     assert cluster.links.state("b1", "zk1").cut
     assert proof(lines, "confirmed")["registered"] is False
-    assert active.heal(target="b1") == ["expire b1"]
+    assert nemesis.heal(target="b1") == ["expire b1"]
     assert sessions.registered() == {"b1", "b2"}
     assert phases(lines) == WHOLE
     assert proof(lines, "healed") == {"began_ns": proof(lines, "healed")["began_ns"], "registered": True}
 
 
-def test_a_session_that_does_not_end_is_no_expiry(cluster: Any, active: Active, lines: Lines) -> None:
+def test_a_session_that_does_not_end_is_no_expiry(cluster: Any, nemesis: Nemesis, lines: Lines) -> None:
     cluster.metadata = Sessions(cluster, patience=10**9)
     with pytest.raises(FaultError, match=r"waited 0\.01 s for b1 to be no longer registered"):
-        inject(active, "expire", target="b1", timeout_s=0.01)
+        inject(nemesis, "expire", target="b1", timeout_s=0.01)
     assert phases(lines) == ["planned", "failed", "healed"]
     assert not cluster.links.state("b1", "zk1").cut
 
@@ -147,9 +147,9 @@ def test_a_session_that_is_back_before_it_is_confirmed_refutes_it(sessions: Sess
 
 
 def test_a_bookie_that_ends_by_itself_is_not_waited_for(
-    sessions: Sessions, cluster: Any, active: Active, monkeypatch: pytest.MonkeyPatch
+    sessions: Sessions, cluster: Any, nemesis: Nemesis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    inject(active, "expire", target="b1")
+    inject(nemesis, "expire", target="b1")
 
     def b1_ends() -> frozenset[str]:
         cluster.process("b1").kill()
@@ -157,23 +157,23 @@ def test_a_bookie_that_ends_by_itself_is_not_waited_for(
 
     monkeypatch.setattr(sessions, "registered", b1_ends)
     with pytest.raises(FaultError, match="expire b1 was not healed: b1 ended on its own"):
-        active.heal(target="b1")
+        nemesis.heal(target="b1")
 
 
-def test_a_bookie_that_does_not_come_back_is_not_healed(sessions: Sessions, active: Active) -> None:
-    inject(active, "expire", target="b1", ready_timeout_s=0.01)
+def test_a_bookie_that_does_not_come_back_is_not_healed(sessions: Sessions, nemesis: Nemesis) -> None:
+    inject(nemesis, "expire", target="b1", ready_timeout_s=0.01)
     sessions._patience = 10**9
     with pytest.raises(FaultError, match=r"expire b1 was not healed: .* for b1 to be registered"):
-        active.heal()
+        nemesis.heal()
 
 
-def test_one_that_was_killed_meanwhile_has_not_to_come_back(sessions: Sessions, active: Active) -> None:
-    inject(active, "expire", target="b1", ready_timeout_s=0.01)
-    inject(active, "kill", target="b1")
+def test_one_that_was_killed_meanwhile_has_not_to_come_back(sessions: Sessions, nemesis: Nemesis) -> None:
+    inject(nemesis, "expire", target="b1", ready_timeout_s=0.01)
+    inject(nemesis, "kill", target="b1")
     sessions._patience = 10**9
-    assert active.heal(kind="expire") == ["expire b1"]
+    assert nemesis.heal(kind="expire") == ["expire b1"]
 
 
-def test_who_is_not_registered_has_no_session(sessions: Sessions, active: Active) -> None:
+def test_who_is_not_registered_has_no_session(sessions: Sessions, nemesis: Nemesis) -> None:
     with pytest.raises(UsageError, match="b3 is not registered"):
-        inject(active, "expire", target="b3")
+        inject(nemesis, "expire", target="b3")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cluster.interface import Direction
-from nemesis.active import Active
+from cluster.interface import PacketDirection
+from nemesis.nemesis import Nemesis
 from protocol.errors import FaultError, UsageError
 from tests.unit.nemesis.fake_cluster import FakeCluster
 from tests.unit.nemesis.fault_stories import Lines, inject, proof
@@ -19,7 +19,7 @@ class FakeNetworks:
 
     def __init__(self, *stuck: str, lacking: str | None = None) -> None:
         self.off: set[str] = set()
-        self.lost: dict[str, dict[Direction, int]] = {}
+        self.lost: dict[str, dict[PacketDirection, int]] = {}
         self.stuck = set(stuck)
         self.lacking = lacking
 
@@ -35,25 +35,25 @@ class FakeNetworks:
     def lacks_for_dropping(self) -> str | None:
         return self.lacking
 
-    def drop_packets(self, name: str, ways: Collection[Direction]) -> None:
+    def drop_packets(self, name: str, ways: Collection[PacketDirection]) -> None:
         if name not in self.stuck:
             self.lost[name] = dict.fromkeys(ways, 7)
 
-    def dropped_packets(self, name: str) -> Mapping[Direction, int]:
+    def dropped_packets(self, name: str) -> Mapping[PacketDirection, int]:
         return self.lost.get(name, {})
 
 
 @pytest.mark.parametrize("fault", ["disconnect", "blackhole"])
-def test_where_processes_share_a_network_it_is_not_available(active: Active, fault: str) -> None:
+def test_where_processes_share_a_network_it_is_not_available(nemesis: Nemesis, fault: str) -> None:
     with pytest.raises(UsageError, match="this backend has no separate network for each process"):
-        inject(active, fault, target="b2")
+        inject(nemesis, fault, target="b2")
 
 
-def test_it_is_off_until_it_is_healed(active: Active, cluster: FakeCluster) -> None:
+def test_it_is_off_until_it_is_healed(nemesis: Nemesis, cluster: FakeCluster) -> None:
     cluster.networks = FakeNetworks()
-    inject(active, "disconnect", target="b2")
+    inject(nemesis, "disconnect", target="b2")
     assert cluster.networks.off == {"b2"}
-    active.heal()
+    nemesis.heal()
     assert cluster.networks.off == set()
     assert "wait_ready b2" in cluster.orders.given
 
@@ -61,11 +61,11 @@ def test_it_is_off_until_it_is_healed(active: Active, cluster: FakeCluster) -> N
 @pytest.mark.parametrize("fault", ["disconnect", "blackhole"])
 @pytest.mark.parametrize("target", ["observer", "proxy"])
 def test_the_record_of_the_run_is_never_hit(
-    active: Active, cluster: FakeCluster, target: Any, fault: str
+    nemesis: Nemesis, cluster: FakeCluster, target: Any, fault: str
 ) -> None:
     cluster.networks = FakeNetworks()
     with pytest.raises(UsageError, match="is never hit"):
-        inject(active, fault, target=target)
+        inject(nemesis, fault, target=target)
 
 
 @pytest.mark.parametrize(
@@ -73,50 +73,50 @@ def test_the_record_of_the_run_is_never_hit(
     [("incoming", {"incoming"}), ("outgoing", {"outgoing"}), ("both", {"incoming", "outgoing"})],
 )
 def test_packets_are_lost_one_way_or_both(
-    active: Active, cluster: FakeCluster, lines: Lines, way: str, lost: set[str]
+    nemesis: Nemesis, cluster: FakeCluster, lines: Lines, way: str, lost: set[str]
 ) -> None:
     cluster.networks = FakeNetworks()
-    inject(active, "blackhole", target="b2", way=way)
+    inject(nemesis, "blackhole", target="b2", way=way)
     assert proof(lines, "confirmed")["dropped"] == dict.fromkeys(lost, 7)
-    active.heal()
+    nemesis.heal()
     assert proof(lines, "healed")["dropped"] == dict.fromkeys(lost, 7)
     assert cluster.networks.dropped_packets("b2") == {}
     assert "wait_ready b2" in cluster.orders.given
 
 
-def test_a_network_that_stays_as_it_was_is_no_fault(active: Active, cluster: FakeCluster) -> None:
+def test_a_network_that_stays_as_it_was_is_no_fault(nemesis: Nemesis, cluster: FakeCluster) -> None:
     cluster.networks = FakeNetworks("b2")
     with pytest.raises(FaultError, match="b2 is still on its network"):
-        inject(active, "disconnect", target="b2")
+        inject(nemesis, "disconnect", target="b2")
     with pytest.raises(FaultError, match="b2 loses no packets, not incoming"):
-        inject(active, "blackhole", target="b2", way="incoming")
+        inject(nemesis, "blackhole", target="b2", way="incoming")
 
 
-def test_where_no_packets_can_be_dropped_it_says_why(active: Active, cluster: FakeCluster) -> None:
+def test_where_no_packets_can_be_dropped_it_says_why(nemesis: Nemesis, cluster: FakeCluster) -> None:
     cluster.networks = FakeNetworks(lacking="nft missing")
     with pytest.raises(UsageError, match="nft missing"):
-        inject(active, "blackhole", target="b2")
+        inject(nemesis, "blackhole", target="b2")
 
 
-def test_what_is_still_off_its_network_is_not_healed(active: Active, cluster: FakeCluster) -> None:
+def test_what_is_still_off_its_network_is_not_healed(nemesis: Nemesis, cluster: FakeCluster) -> None:
     cluster.networks = FakeNetworks()
-    inject(active, "disconnect", target="b2")
+    inject(nemesis, "disconnect", target="b2")
     cluster.networks.connect = lambda name: None
     with pytest.raises(FaultError, match="b2 is not back on its network"):
-        active.heal()
+        nemesis.heal()
 
 
-def test_what_still_loses_packets_is_not_healed(active: Active, cluster: FakeCluster) -> None:
+def test_what_still_loses_packets_is_not_healed(nemesis: Nemesis, cluster: FakeCluster) -> None:
     cluster.networks = FakeNetworks()
-    inject(active, "blackhole", target="b2", way="incoming")
+    inject(nemesis, "blackhole", target="b2", way="incoming")
     cluster.networks.stuck = {"b2"}
     with pytest.raises(FaultError, match="b2 still loses incoming packets"):
-        active.heal()
+        nemesis.heal()
 
 
-def test_packets_lost_the_other_way_too_are_another_fault(active: Active, cluster: FakeCluster) -> None:
+def test_packets_lost_the_other_way_too_are_another_fault(nemesis: Nemesis, cluster: FakeCluster) -> None:
     cluster.networks = FakeNetworks()
     drop = cluster.networks.drop_packets
-    cluster.networks.drop_packets = lambda name, ways: drop(name, Direction if ways else ())
+    cluster.networks.drop_packets = lambda name, ways: drop(name, PacketDirection if ways else ())
     with pytest.raises(FaultError, match="b2 loses incoming and outgoing packets, not incoming"):
-        inject(active, "blackhole", target="b2", way="incoming")
+        inject(nemesis, "blackhole", target="b2", way="incoming")

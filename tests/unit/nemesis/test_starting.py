@@ -8,72 +8,74 @@ import pytest
 
 import nemesis.processes  # noqa: F401  # registers its faults
 from cluster.interface import ProcessState
-from nemesis.active import Active
+from nemesis.nemesis import Nemesis
 from nemesis.registry import FAULTS, FaultContext
 from protocol.errors import ContradictedError, FaultError, ServerError, UnplannedDeathError
 from tests.unit.nemesis.fault_stories import Lines, inject, phases, proof, start
 
 
 @pytest.fixture
-def b1(cluster: Any, active: Active) -> Any:
-    inject(active, "kill", target="b1")
+def b1(cluster: Any, nemesis: Nemesis) -> Any:
+    inject(nemesis, "kill", target="b1")
     return cluster.process("b1")
 
 
 @pytest.mark.parametrize("expect", ["refuses", "any"])
 def test_a_boot_that_was_to_refuse_leaves_the_kill_in_force(
-    b1: Any, active: Active, lines: Lines, expect: str
+    b1: Any, nemesis: Nemesis, lines: Lines, expect: str
 ) -> None:
     b1.refusing = True
-    refusal = start(active, target="b1", expect=expect)
+    refusal = start(nemesis, target="b1", expect=expect)
     assert str(refusal) == "b1 (boot 2) refused with exit code 2: no cookie"
     assert b1.allowed == [2]
     assert phases(lines) == ["planned", "injected", "confirmed", "failed"]
     assert "refused with exit code 2" in proof(lines, "failed")["healing"]
     b1.refusing = False
-    assert start(active, target="b1") is None
+    assert start(nemesis, target="b1") is None
     assert phases(lines)[-1] == "healed"
 
 
 def test_a_boot_that_gets_ready_against_the_plan_contradicts_it_and_heals_the_kill(
-    b1: Any, active: Active, lines: Lines
+    b1: Any, nemesis: Nemesis, lines: Lines
 ) -> None:
     with pytest.raises(
         ContradictedError, match="b1 became ready in boot 2, but the plan expects it to refuse"
     ):
-        start(active, target="b1", expect="refuses")
+        start(nemesis, target="b1", expect="refuses")
     assert phases(lines)[-1] == "healed"
 
 
-def test_a_boot_that_may_do_either_heals_when_it_is_ready(b1: Any, active: Active, lines: Lines) -> None:
-    assert start(active, target="b1", expect="any") is None
+def test_a_boot_that_may_do_either_heals_when_it_is_ready(b1: Any, nemesis: Nemesis, lines: Lines) -> None:
+    assert start(nemesis, target="b1", expect="any") is None
     assert phases(lines)[-1] == "healed"
 
 
-def test_nobody_may_refuse_unasked(b1: Any, active: Active) -> None:
+def test_nobody_may_refuse_unasked(b1: Any, nemesis: Nemesis) -> None:
     b1.refusing = True
     with pytest.raises(FaultError, match="ended on its own"):
-        start(active, target="b1")
+        start(nemesis, target="b1")
     assert b1.allowed == []
 
 
-def test_a_refusal_is_told_where_nothing_was_to_be_healed(cluster: Any, active: Active, lines: Lines) -> None:
+def test_a_refusal_is_told_where_nothing_was_to_be_healed(
+    cluster: Any, nemesis: Nemesis, lines: Lines
+) -> None:
     b2 = cluster.process("b2")
     b2.kill()
     b2.refusing = True
-    assert start(active, target="b2", expect="refuses") is not None
+    assert start(nemesis, target="b2", expect="refuses") is not None
     assert lines == []
     with pytest.raises(ServerError):
-        start(active, target="b2")
+        start(nemesis, target="b2")
 
 
 def test_a_start_without_waiting_asks_for_no_readiness(
-    cluster: Any, b1: Any, active: Active, lines: Lines
+    cluster: Any, b1: Any, nemesis: Nemesis, lines: Lines
 ) -> None:
-    assert start(active, target="b1", wait=False) is None
+    assert start(nemesis, target="b1", wait=False) is None
     assert "wait_ready b1" not in cluster.orders.given
     assert (b1.state, proof(lines, "healed")["ready"]) == (ProcessState.RUNNING, False)
-    inject(active, "kill", target="b1")  # in the middle of its boot
+    inject(nemesis, "kill", target="b1")  # in the middle of its boot
     assert phases(lines, 2) == ["planned", "injected", "confirmed"]
 
 

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from cluster.interface import ProcessState
-from nemesis.active import Active
+from nemesis.nemesis import Nemesis
 from nemesis.registry import FAULTS
 from protocol.errors import FaultError, UsageError
 from tests.unit.nemesis.fault_stories import WHOLE, Lines, changing, inject, phases, proof, start
@@ -68,78 +68,80 @@ def left(disk: Path) -> set[str]:
     ],
 )
 def test_what_is_gone_and_what_stays(
-    disk: Path, active: Active, lines: Lines, params: dict[str, str], stay: set[str]
+    disk: Path, nemesis: Nemesis, lines: Lines, params: dict[str, str], stay: set[str]
 ) -> None:
-    inject(active, "kill", target="b1")
-    inject(active, "wipe", target="b1", **params)
+    inject(nemesis, "kill", target="b1")
+    inject(nemesis, "wipe", target="b1", **params)
     assert left(disk) == stay
     empty = {path.name for path in disk.glob("*/**/*") if path.is_dir() and not any(path.iterdir())}
     assert empty == ({"ledgers", "locations"} if params.get("what") == "index" else set())
     assert proof(lines, "injected", 2)["files"] == len(FILES) - len(stay)
-    active.heal()
+    nemesis.heal()
     assert left(disk) == stay
     assert phases(lines, 2) == WHOLE
 
 
 def test_the_cookie_is_forgotten_everywhere_only_when_asked(
-    disk: Path, cluster: Any, active: Active, lines: Lines
+    disk: Path, cluster: Any, nemesis: Nemesis, lines: Lines
 ) -> None:
-    inject(active, "kill", target="b1")
-    inject(active, "wipe", target="b1")
+    inject(nemesis, "kill", target="b1")
+    inject(nemesis, "wipe", target="b1")
     assert set(cluster.metadata) == {"b1", "b2"}
-    inject(active, "wipe", target="b1", cookie="remove_everywhere")
+    inject(nemesis, "wipe", target="b1", cookie="remove_everywhere")
     assert set(cluster.metadata) == {"b2"}
     wiped = proof(lines, "injected", 3)
     assert (wiped["files"], wiped["cookie_forgotten"]) == (0, True)
     with pytest.raises(FaultError, match="there was nothing to wipe of b1's all"):
-        inject(active, "wipe", target="b1", cookie="remove_everywhere")
+        inject(nemesis, "wipe", target="b1", cookie="remove_everywhere")
 
 
 def test_what_the_disk_held_at_the_death_is_recorded_before_it_is_gone(
-    disk: Path, cluster: Any, active: Active
+    disk: Path, cluster: Any, nemesis: Nemesis
 ) -> None:
     seen: list[set[str]] = []
-    inject(active, "kill", target="b1")
+    inject(nemesis, "kill", target="b1")
     cluster.process("b1").capture_disk = lambda: seen.append(left(disk))
-    inject(active, "wipe", target="b1")
+    inject(nemesis, "wipe", target="b1")
     assert seen == [set(FILES)]
 
 
 def test_files_that_are_still_there_are_no_wipe(
-    disk: Path, active: Active, monkeypatch: pytest.MonkeyPatch
+    disk: Path, nemesis: Nemesis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    inject(active, "kill", target="b1")
+    inject(nemesis, "kill", target="b1")
     monkeypatch.setattr(Path, "unlink", lambda path: None)
     with pytest.raises(FaultError, match=r"7 files are still there, such as .*1\.txn"):
-        inject(active, "wipe", target="b1")
+        inject(nemesis, "wipe", target="b1")
 
 
-def test_a_bookie_that_was_started_meanwhile_was_not_wiped(disk: Path, cluster: Any, active: Active) -> None:
-    inject(active, "kill", target="b1")
+def test_a_bookie_that_was_started_meanwhile_was_not_wiped(
+    disk: Path, cluster: Any, nemesis: Nemesis
+) -> None:
+    inject(nemesis, "kill", target="b1")
     cluster.process("b1").places, places = (
-        (lambda: start(active, target="b1") or places()),
+        (lambda: start(nemesis, target="b1") or places()),
         (cluster.process("b1").places),
     )
     with pytest.raises(FaultError, match="started"):
-        inject(active, "wipe", target="b1")
+        inject(nemesis, "wipe", target="b1")
 
 
-def test_a_cookie_that_is_there_again_was_not_removed(disk: Path, cluster: Any, active: Active) -> None:
-    inject(active, "kill", target="b1")
+def test_a_cookie_that_is_there_again_was_not_removed(disk: Path, cluster: Any, nemesis: Nemesis) -> None:
+    inject(nemesis, "kill", target="b1")
     again = changing(cluster, lambda: cluster.metadata.update(b1=b"cookie"))
     with pytest.raises(FaultError, match="the metadata store still has the cookie of b1"):
         inject(again, "wipe", target="b1", cookie="remove_everywhere")
 
 
-def test_a_running_bookie_keeps_its_files(disk: Path, active: Active, lines: Lines) -> None:
+def test_a_running_bookie_keeps_its_files(disk: Path, nemesis: Nemesis, lines: Lines) -> None:
     with pytest.raises(UsageError, match="b1 is running, and its files are its own until it is down"):
-        inject(active, "wipe", target="b1")
+        inject(nemesis, "wipe", target="b1")
     assert (left(disk), lines) == (set(FILES), [])
 
 
-def test_an_unknown_bookie_is_refused(disk: Path, active: Active) -> None:
+def test_an_unknown_bookie_is_refused(disk: Path, nemesis: Nemesis) -> None:
     with pytest.raises(UsageError, match="wipe b9 cannot be injected: no b9"):
-        inject(active, "wipe", target="b9")
+        inject(nemesis, "wipe", target="b9")
 
 
 def test_the_index_has_no_cookie() -> None:
@@ -148,14 +150,14 @@ def test_the_index_has_no_cookie() -> None:
 
 
 def test_only_a_separate_index_directory_has_a_cookie_to_remove(
-    disk: Path, cluster: Any, active: Active
+    disk: Path, cluster: Any, nemesis: Nemesis
 ) -> None:
-    inject(active, "stop", target="b1")
+    inject(nemesis, "stop", target="b1")
     with pytest.raises(UsageError, match="the index of b1 has no separate directory, and so no cookie"):
-        inject(active, "wipe", target="b1", what="index", cookie="remove")
+        inject(nemesis, "wipe", target="b1", what="index", cookie="remove")
     write(disk, "index/current/VERSION", "index/current/locations/CURRENT")
     cluster.process("b1").places = lambda: {name: disk / name for name in ("journal", "ledgers", "index")}
-    inject(active, "wipe", target="b1", what="index", cookie="remove")
+    inject(nemesis, "wipe", target="b1", what="index", cookie="remove")
     assert not [name for name in left(disk) if name.startswith("index/")]
     assert left(disk) >= COOKIES
 
@@ -170,13 +172,13 @@ def test_only_a_separate_index_directory_has_a_cookie_to_remove(
     ],
 )
 def test_every_ledger_directory_is_meant(
-    disk: Path, cluster: Any, active: Active, what: str, gone: set[str]
+    disk: Path, cluster: Any, nemesis: Nemesis, what: str, gone: set[str]
 ) -> None:
     write(disk, "more/current/0.log", "more/current/locations/CURRENT")
     cluster.process("b1").places = lambda: {name: disk / name for name in ("journal", "more", "ledgers")}
     before = left(disk)
-    inject(active, "kill", target="b1")
-    inject(active, "wipe", target="b1", what=what, cookie="keep")
+    inject(nemesis, "kill", target="b1")
+    inject(nemesis, "wipe", target="b1", what=what, cookie="keep")
     assert {name for name in before - left(disk) if name.startswith("more/")} == gone
 
 
@@ -200,31 +202,31 @@ def stored(disks: Path, bookie: str) -> set[str]:
     return {path.read_text()[:2] for path in files if path.parent.name != "lost+found"}
 
 
-def down(active: Active) -> None:
-    inject(active, "stop", target="b1")
-    inject(active, "stop", target="b2")
+def down(nemesis: Nemesis) -> None:
+    inject(nemesis, "stop", target="b1")
+    inject(nemesis, "stop", target="b2")
 
 
-def test_each_has_what_the_other_had_until_it_is_healed(disks: Path, active: Active, lines: Lines) -> None:
-    down(active)
-    inject(active, "swap_disks", targets=["b1", "b2"])
+def test_each_has_what_the_other_had_until_it_is_healed(disks: Path, nemesis: Nemesis, lines: Lines) -> None:
+    down(nemesis)
+    inject(nemesis, "swap_disks", targets=["b1", "b2"])
     assert (stored(disks, "b1"), stored(disks, "b2")) == ({"b2"}, {"b1"})
     assert (disks / "b1/journal/lost+found/b1").is_file()
-    assert active.heal(kind="swap_disks") == ["swap_disks b1,b2"]
+    assert nemesis.heal(kind="swap_disks") == ["swap_disks b1,b2"]
     assert (stored(disks, "b1"), stored(disks, "b2")) == ({"b1"}, {"b2"})
     assert phases(lines, 3) == WHOLE
 
 
 def test_a_bookie_that_runs_on_the_disks_of_another_is_started_on_its_own(
-    disks: Path, cluster: Any, active: Active
+    disks: Path, cluster: Any, nemesis: Nemesis
 ) -> None:
-    down(active)
-    inject(active, "swap_disks", targets=["b1", "b2"])
-    start(active, target="b1")
+    down(nemesis)
+    inject(nemesis, "swap_disks", targets=["b1", "b2"])
+    start(nemesis, target="b1")
     seen: list[set[str]] = []
     b1, b2 = cluster.process("b1"), cluster.process("b2")
     b1.capture_disk = lambda: seen.append(stored(disks, "b1"))
-    active.heal(kind="swap_disks")
+    nemesis.heal(kind="swap_disks")
     assert seen == [{"b2"}]
     assert (b1.state, b1.boot, b1.ready) == (ProcessState.RUNNING, 3, True)
     assert b2.state is ProcessState.DOWN
@@ -232,34 +234,34 @@ def test_a_bookie_that_runs_on_the_disks_of_another_is_started_on_its_own(
 
 
 def test_files_that_stay_where_they_were_are_no_exchange(
-    disks: Path, active: Active, monkeypatch: pytest.MonkeyPatch
+    disks: Path, nemesis: Nemesis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    down(active)
+    down(nemesis)
     monkeypatch.setattr("nemesis.storage._move", lambda source, target: None)
     with pytest.raises(FaultError, match="b1 does not have the files that b2 had"):
-        inject(active, "swap_disks", targets=["b1", "b2"])
+        inject(nemesis, "swap_disks", targets=["b1", "b2"])
 
 
 def test_what_the_disks_held_at_the_death_is_recorded_before_they_are_exchanged(
-    disks: Path, cluster: Any, active: Active
+    disks: Path, cluster: Any, nemesis: Nemesis
 ) -> None:
     seen: list[set[str]] = []
-    down(active)
+    down(nemesis)
     cluster.process("b2").capture_disk = lambda: seen.append(stored(disks, "b2"))
-    inject(active, "swap_disks", targets=["b1", "b2"])
+    inject(nemesis, "swap_disks", targets=["b1", "b2"])
     assert seen == [{"b2"}]
 
 
 def test_both_have_to_be_down_and_have_the_same_directories(
-    disks: Path, cluster: Any, active: Active
+    disks: Path, cluster: Any, nemesis: Nemesis
 ) -> None:
-    inject(active, "stop", target="b1")
+    inject(nemesis, "stop", target="b1")
     with pytest.raises(UsageError, match="b2 is running, and its files are its own until it is down"):
-        inject(active, "swap_disks", targets=["b1", "b2"])
-    inject(active, "stop", target="b2")
+        inject(nemesis, "swap_disks", targets=["b1", "b2"])
+    inject(nemesis, "stop", target="b2")
     cluster.process("b2").places = lambda: {"journal": disks / "b2/journal"}
     with pytest.raises(UsageError, match="b1 and b2 have different directories"):
-        inject(active, "swap_disks", targets=["b1", "b2"])
+        inject(nemesis, "swap_disks", targets=["b1", "b2"])
 
 
 @pytest.mark.parametrize("targets", [["b1"], ["b1", "b1"], ["b1", "b2", "b3"]])

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.vocabulary import words
-from plans.expected.comparison import Comparison, Found, compare
+from plans.expected.comparison import Comparison, FoundAnomaly, compare
 from plans.expected.expectations import Expectation
 from plans.load import load
 from plans.models import Plan
@@ -36,7 +36,7 @@ def plan_of(folder: Path, *steps: str, cluster: str = "{bookies: 3}") -> Plan:
 
 def compared(
     stated: Sequence[Expectation],
-    found: Sequence[Found],
+    found: Sequence[FoundAnomaly],
     verdict: str = "anomaly",
     mode: str = "m",
     **more: Any,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from plans.expected.comparison import Comparison, Found, compare, unstated
+from plans.expected.comparison import Comparison, FoundAnomaly, compare, unstated
 from plans.expected.expectations import Breaks, Defect, Expectation, Holds, applicable, standing
 from plans.grammar.rounds import in_rounds, ledger_and_round, ledger_in_round
 from plans.load import load_tree
@@ -17,10 +17,10 @@ from protocol.errors import PlanError
 from tests.unit.plans.small import HEAD, compared
 
 HOLDS = Holds()
-LOST = Found("durability", "lost", "main", "undetermined")
-BELOW = Found("closing", "closed_below", "main")
-ELSEWHERE = Found("durability", "lost", "other", "explained")
-FENCED = Found("fencing", "write_after_close", "main")
+LOST = FoundAnomaly("durability", "lost", "main", "undetermined")
+BELOW = FoundAnomaly("closing", "closed_below", "main")
+ELSEWHERE = FoundAnomaly("durability", "lost", "other", "explained")
+FENCED = FoundAnomaly("fencing", "write_after_close", "main")
 
 
 def breaks(kind: str = "lost", ledger: str | None = "main", versions: str = "") -> Breaks:
@@ -63,7 +63,7 @@ def defect(rate: str, versions: str = "") -> Defect:
     ],
 )
 def test_the_table(
-    stated: Sequence[Expectation], found: Sequence[Found], verdict: str, met: bool, reason: str
+    stated: Sequence[Expectation], found: Sequence[FoundAnomaly], verdict: str, met: bool, reason: str
 ) -> None:
     comparison = compared(stated, found, verdict, "protected")
     assert comparison.met is met
@@ -89,7 +89,7 @@ def test_an_unknown_verdict_is_no_anomaly_and_an_anomaly_without_a_finding_is_on
     ],
 )
 def test_an_anomaly_is_missed_where_the_record_shows_that_it_was_not_there(
-    found: list[Found], verdict: str, more: dict[str, Any], missed: bool
+    found: list[FoundAnomaly], verdict: str, more: dict[str, Any], missed: bool
 ) -> None:
     assert compared([breaks()], found, verdict, **more).missed is missed
 
@@ -117,7 +117,7 @@ def test_only_what_is_stated_for_the_mode_and_version_applies() -> None:
 
 
 def test_evidence_that_is_not_whole_meets_nothing_and_accuses_nobody() -> None:
-    comparison = compared([Breaks(property="durability")], [Found("durability", "lost")], whole=False)
+    comparison = compared([Breaks(property="durability")], [FoundAnomaly("durability", "lost")], whole=False)
     assert not comparison.met
     assert not comparison.unexpected
 
@@ -125,7 +125,7 @@ def test_evidence_that_is_not_whole_meets_nothing_and_accuses_nobody() -> None:
 def test_only_an_anomaly_that_nothing_states_is_unexpected() -> None:
     stated = [Breaks(property="closing")]
     missing = compared(stated, [], "valid")
-    stranger = compared(stated, [Found("order", "acked_twice")])
+    stranger = compared(stated, [FoundAnomaly("order", "acked_twice")])
     assert (missing.unexpected, stranger.unexpected) == (False, True)
 
 
@@ -136,7 +136,7 @@ def test_beside_a_seeded_defect_only_what_nothing_states_counts() -> None:
     assert unstated(stated, found, mode="protected", version="4.14.7") == [FENCED, UNCHECKED]
 
 
-CONTROL = Found("durability", "lost", "control")
+CONTROL = FoundAnomaly("durability", "lost", "control")
 
 
 @pytest.mark.parametrize(
@@ -166,14 +166,14 @@ def test_what_is_unknown_meets_nothing_beside_an_expected_anomaly(
     [
         ([], False),
         ([BELOW], True),
-        ([Found("availability", "stuck", "main")], True),
-        ([Found("content", "damaged", "main")], True),
+        ([FoundAnomaly("availability", "stuck", "main")], True),
+        ([FoundAnomaly("content", "damaged", "main")], True),
         ([FENCED], False),
-        ([Found("lac", "went_back", "main")], False),
-        ([Found("metadata", "wrong_length", "main")], False),
+        ([FoundAnomaly("lac", "went_back", "main")], False),
+        ([FoundAnomaly("metadata", "wrong_length", "main")], False),
     ],
 )
-def test_what_is_unknown_needs_an_anomaly_that_may_be_the_reason(also: list[Found], met: bool) -> None:
+def test_what_is_unknown_needs_an_anomaly_that_may_be_the_reason(also: list[FoundAnomaly], met: bool) -> None:
     named = [
         Defect(property=name, ledger="main", rate="sometimes", reference="#1")
         for name in ("closing", "availability", "content", "fencing", "lac", "metadata")
@@ -182,13 +182,13 @@ def test_what_is_unknown_needs_an_anomaly_that_may_be_the_reason(also: list[Foun
     comparison = compared(stated, [CONTROL, *also], undecided=[("durability", "main")])
     assert comparison.met is met
     own = compared(stated, [CONTROL, *also], undecided=[("lac", "main")])
-    assert own.met is (met or also[:1] == [Found("lac", "went_back", "main")])
+    assert own.met is (met or also[:1] == [FoundAnomaly("lac", "went_back", "main")])
 
 
 def test_an_anomaly_of_one_round_leaves_nothing_unknown_in_another() -> None:
     """It is of no ledger, or of one."""
     for ledger, others in (("main.1", "main"), ("", "other")):
-        found = [Found("durability", "lost", ledger)]
+        found = [FoundAnomaly("durability", "lost", ledger)]
         sometimes = [Defect(property="durability", rate="sometimes", reference="#1")]
         assert compared(sometimes, found, rounds=2, undecided=[("durability", f"{others}.1")]).met
         after = compared(sometimes, found, rounds=2, undecided=[("durability", f"{others}.2")])
@@ -196,7 +196,7 @@ def test_an_anomaly_of_one_round_leaves_nothing_unknown_in_another() -> None:
 
 
 def test_what_is_unknown_is_counted_by_rounds() -> None:
-    found = [Found("durability", "lost", f"control.{number}") for number in (1, 2, 3)]
+    found = [FoundAnomaly("durability", "lost", f"control.{number}") for number in (1, 2, 3)]
     undecided = [("durability", "main.2"), ("durability", "control.3")]
     comparison = compared([breaks(ledger="control")], found, rounds=3, undecided=undecided)
     assert (comparison.met, comparison.as_stated) == (False, 2)
@@ -205,7 +205,7 @@ def test_what_is_unknown_is_counted_by_rounds() -> None:
     )
 
 
-UNCHECKED = Found("servers", "available_unchecked")
+UNCHECKED = FoundAnomaly("servers", "available_unchecked")
 
 
 @pytest.mark.parametrize(
@@ -217,11 +217,11 @@ UNCHECKED = Found("servers", "available_unchecked")
         ([HOLDS], [UNCHECKED, LOST], "protected", "4.18.0", False),
         ([HOLDS], [UNCHECKED], "journal", "4.18.0", False),
         ([HOLDS], [UNCHECKED], "protected", "4.14.7", False),
-        ([HOLDS], [Found("servers", "unchecked")], "protected", "4.18.0", False),
+        ([HOLDS], [FoundAnomaly("servers", "unchecked")], "protected", "4.18.0", False),
     ],
 )
 def test_a_standing_defect_is_told_and_excuses_nothing_else(
-    stated: Sequence[Expectation], found: Sequence[Found], mode: str, version: str, met: bool
+    stated: Sequence[Expectation], found: Sequence[FoundAnomaly], mode: str, version: str, met: bool
 ) -> None:
     comparison = compared(stated, found, mode=mode, version=version)
     assert comparison.met is met
@@ -231,12 +231,12 @@ def test_a_standing_defect_is_told_and_excuses_nothing_else(
 
 
 def test_a_length_that_recovery_took_from_an_answer_is_known_in_every_mode() -> None:
-    known, own = (compared([HOLDS], [Found("metadata", f"wrong_{one}length")]) for one in ("", "own_"))
+    known, own = (compared([HOLDS], [FoundAnomaly("metadata", f"wrong_{one}length")]) for one in ("", "own_"))
     assert known.met and "recovered-length.md" in "\n".join(known.reasons) and own.unexpected
 
 
 def test_a_lost_key_is_named_with_its_page_and_another_stuck_recovery_is_not() -> None:
-    lost, stuck = (Found("availability", kind, "main") for kind in ("key_lost", "stuck"))
+    lost, stuck = (FoundAnomaly("availability", kind, "main") for kind in ("key_lost", "stuck"))
     known = compared([], [lost], mode="protected", version="4.18.0")
     assert known.met
     assert known.reasons[-1].endswith("docs/findings/damaged-key.md")
@@ -264,7 +264,7 @@ def test_a_plan_that_states_a_standing_defect_speaks_for_itself() -> None:
 def test_what_does_not_count_in_the_verdict_does_not_count_beside_what_is_stated(
     counting: set[str] | None, met: bool
 ) -> None:
-    found = [LOST, Found("availability", "stuck", "main")]
+    found = [LOST, FoundAnomaly("availability", "stuck", "main")]
     comparison = compared([breaks()], found, counting=counting)
     assert (comparison.met, comparison.unexpected) == (met, not met)
 
@@ -279,11 +279,11 @@ STEPS = """\
 """
 
 
-def lost(*rounds: int, ledger: str = "main") -> list[Found]:
-    return [Found("durability", "lost", f"{ledger}.{number}") for number in rounds]
+def lost(*rounds: int, ledger: str = "main") -> list[FoundAnomaly]:
+    return [FoundAnomaly("durability", "lost", f"{ledger}.{number}") for number in rounds]
 
 
-def compared_rounds(stated: Sequence[Expectation], found: Sequence[Found], **more: Any) -> Comparison:
+def compared_rounds(stated: Sequence[Expectation], found: Sequence[FoundAnomaly], **more: Any) -> Comparison:
     return compared(stated, found, "anomaly" if found else "valid", rounds=ROUNDS, **more)
 
 
@@ -329,12 +329,12 @@ def test_what_nothing_states_is_told_once_with_its_rounds() -> None:
 
 
 def test_an_anomaly_without_a_ledger_speaks_of_every_round() -> None:
-    comparison = compared_rounds([Holds()], [Found("servers", "no_events")])
+    comparison = compared_rounds([Holds()], [FoundAnomaly("servers", "no_events")])
     assert (comparison.met, comparison.as_stated) == (False, 0)
 
 
 def test_an_anomaly_without_a_ledger_shows_a_defect_in_one_round_only() -> None:
-    log = Found("log", "G0-realtime")
+    log = FoundAnomaly("log", "G0-realtime")
     entry = Breaks(property="log", kind="G0-realtime")
     once = compared_rounds([entry], [log])
     assert (once.met, once.as_stated, once.shown[0].shown) == (False, 0, 1)

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import pytest
 from pydantic import ValidationError
 
-from plans.expected.comparison import Found, unstated
+from plans.expected.comparison import FoundAnomaly, unstated
 from plans.expected.expectations import Breaks, Defect
 from tests.unit.plans.small import compared
 
-LOST = Found("durability", "lost", "main", "undetermined")
-FORGED = Found("durability", "lost", "control", "forged", 10, 19, 10)
+LOST = FoundAnomaly("durability", "lost", "main", "undetermined")
+FORGED = FoundAnomaly("durability", "lost", "control", "forged", 10, 19, 10)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ FORGED = Found("durability", "lost", "control", "forged", 10, 19, 10)
     ],
 )
 def test_class_entries_and_count_narrow_what_is_stated(
-    stated: dict[str, object], found: Sequence[Found], met: bool, unexpected: bool, reason: str
+    stated: dict[str, object], found: Sequence[FoundAnomaly], met: bool, unexpected: bool, reason: str
 ) -> None:
     entry = Breaks.model_validate({"property": "durability", "kind": "lost", "ledger": "control", **stated})
     comparison = compared([entry], found)
@@ -43,7 +43,7 @@ def test_class_entries_and_count_narrow_what_is_stated(
 
 
 UNEXPLAINED = FORGED._replace(loss="unexplained")
-CUT = Found("closing", "closed_below", "control", first=10, last=19, amount=10)
+CUT = FoundAnomaly("closing", "closed_below", "control", first=10, last=19, amount=10)
 BUG: dict[str, object] = {"reference": "#1"}
 
 
@@ -71,7 +71,7 @@ BUG: dict[str, object] = {"reference": "#1"}
     ],
 )
 def test_an_unexplained_loss_needs_a_statement_that_means_it(
-    stated: dict[str, object], others: list[Found], met: bool
+    stated: dict[str, object], others: list[FoundAnomaly], met: bool
 ) -> None:
     model = Defect if "reference" in stated else Breaks
     entry = model.model_validate({"property": "durability", **stated})
@@ -121,7 +121,7 @@ def test_a_defect_that_shows_sometimes_shows_with_its_count() -> None:
 def test_a_loss_that_is_stated_exactly_leaves_no_other_entry_of_its_ledger_unknown(
     exact: dict[str, object],
 ) -> None:
-    found = [Found("durability", "lost", "main", first=49, last=49)]
+    found = [FoundAnomaly("durability", "lost", "main", first=49, last=49)]
     stated = [Breaks.model_validate({"property": "durability", "ledger": "main", **exact})]
     assert compared(stated, found, undecided=[("closing", "main")]).met
     comparison = compared(stated, found, undecided=[("durability", "main")])

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.vocabulary import words
+from plans.exploring.faults import KINDS
 from plans.exploring.generate import GenerateOptions, draw, generate, left_out
 from plans.exploring.profile import DEFAULT, Deviations, Profile, load_profile
 from plans.exploring.schedule import LOSING, REPAIRING
 from plans.exploring.seeds import between, pick, stream
-from plans.exploring.strokes import KINDS
 from plans.grammar.rounds import every
 from plans.grammar.sequence import StepSpec, Together
 from plans.load import load_tree

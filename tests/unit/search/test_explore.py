@@ -19,7 +19,7 @@ from protocol.errors import FencepostError, Interrupted
 from search import explore as exploring
 from search.explore import Search, explore
 from search.running import Ended
-from search.status import Status
+from search.status import StatusLines
 from tests.unit.search.simulated import ending
 
 Run = Callable[..., tuple[int, str]]
@@ -58,7 +58,7 @@ def searched(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 
     def run(outcomes: Sequence[Any], *, as_json: bool = False, **changes: Any) -> tuple[int, str]:
         @contextmanager
-        def no_processes(_results: Path, parallel: int, _status: Status) -> Iterator[Scripted]:
+        def no_processes(_results: Path, parallel: int, _status: StatusLines) -> Iterator[Scripted]:
             yield Scripted(outcomes, parallel)
 
         monkeypatch.setattr(exploring, "running", no_processes)

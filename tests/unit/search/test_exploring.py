@@ -14,7 +14,7 @@ from evidence.folder import RunFolder
 from evidence.recorders import Recorder
 from harness.recording.finals import NOT_QUIET
 from search.coverage import FAULTS, PAIRS, Coverage, coverage_tables, whom
-from search.explore import Found, _code
+from search.explore import Exploration, _code
 from search.replay import rate
 from search.running import NEVER_QUIET, Ended, kinds
 
@@ -71,7 +71,7 @@ def test_a_run_that_was_never_quiet_is_a_kind_of_its_own_and_no_pass(
     assert ended.kinds == {NEVER_QUIET}
     assert ended.verdict == "unknown"
     assert ended.headline == "never quiet: b1 answers limbo for ledger 3; 0 of 9 entries lost"
-    assert _code(Found([ended])) == (3, f"found quiet/never in {tmp_path}")
+    assert _code(Exploration([ended])) == (3, f"found quiet/never in {tmp_path}")
 
 
 @pytest.mark.parametrize(

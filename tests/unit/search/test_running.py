@@ -22,7 +22,7 @@ from search import replay as replaying
 from search import running
 from search.replay import Again, _code, replay
 from search.running import ERROR, NEVER_QUIET, Ended, Runner
-from search.status import Status
+from search.status import StatusLines
 from tests.unit.search.simulated import ending
 
 Answer = Recording | Exception
@@ -63,7 +63,7 @@ def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Search:
     def search(*answers: Answer, parallel: int = 1) -> list[Ended]:
         recorders: Any = Recorders(*answers)
         judge: Any = None
-        runner = Runner(judge, recorders, parallel, Status(quiet=True))
+        runner = Runner(judge, recorders, parallel, StatusLines(quiet=True))
         plans = repeat(ready, len(answers))
         return [ended for _, ended in runner.run(plans, lambda one: f"run {one.number}")]
 
@@ -207,7 +207,7 @@ def test_an_error_without_words_is_named() -> None:
 def test_every_run_in_progress_is_shown_with_what_it_does(tmp_path: Path) -> None:
     logs = [tmp_path / name for name in ("a.log", "b.log")]
     logs[0].write_text("  protected\n     1.5 s  all processes are ready\n")
-    status = Status(quiet=True)
+    status = StatusLines(quiet=True)
     status.counts("3 runs: 3 valid")
     for number, log in enumerate(logs):
         status.begins(f"seed {number}", log)

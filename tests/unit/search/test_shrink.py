@@ -27,7 +27,7 @@ from search import shrink as shrinking
 from search.replay import Again
 from search.running import NEVER_QUIET, Ended
 from search.shrink import NotAgainError, Options, Shrinker, TimeIsUpError, scenario_text
-from search.status import Status
+from search.status import StatusLines
 from tests.unit.search.simulated import ending
 
 KIND = "durability/lost/unexplained"
@@ -77,7 +77,7 @@ def shrinker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., S
             return kind(new_run(tmp_path, "trial", 1), (), "", 0.0)
 
         monkeypatch.setattr(Again, "prepare", lambda self, plan, results, repeat: plan)
-        return Shrinker(again, KIND, options, runner(ended), Status(quiet=True))
+        return Shrinker(again, KIND, options, runner(ended), StatusLines(quiet=True))
 
     return make
 

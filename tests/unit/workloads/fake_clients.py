@@ -93,7 +93,7 @@ class FakeClient:
             self._died.notify_all()
 
     def restart(self) -> None:
-        """Begin the next life, as soon as the present one has ended."""
+        """Begin the next boot, as soon as the present one has ended."""
         with self._died:
             assert self._died.wait_for(lambda: self.state is ProcessState.DOWN, 30), f"{self.name} lives"
             self.boot += 1

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from random import Random
 from typing import Any
 
-from workloads.registry import Crew, Workload
+from workloads.registry import LoadContext, Workload
 
 
 class Running:
@@ -20,10 +20,10 @@ class Running:
         self.lines: list[str] = []
         self.named: dict[str, int] = {}
         self._pool = ThreadPoolExecutor(1)
-        crew = Crew(
+        context = LoadContext(
             workload(**params), cluster, Random(seed), self.stop, self.lines.append, self.named.__setitem__
         )
-        self._future = self._pool.submit(crew.work)
+        self._future = self._pool.submit(context.work)
 
     def end(self) -> dict[str, int]:
         self.stop.set()

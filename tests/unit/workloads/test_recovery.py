@@ -114,8 +114,8 @@ R1, R2 = "r1", "r2"
 )
 def test_the_last_recovery_tells(ends: tuple[tuple[str, int], ...], agreed: int, disagreed: int) -> None:
     totals, lines = Totals(("agreed", "disagreed")), list[str]()
-    crew: Any = SimpleNamespace(totals=totals, say=lines.append)
-    contests = Contests(crew, (R1, R2))
+    context: Any = SimpleNamespace(totals=totals, say=lines.append)
+    contests = Contests(context, (R1, R2))
     contest = contests.begin(1)
     for recoverer, end in ends:
         contests.ended(contest, recoverer, end)

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from cluster.docker import packets
-from cluster.interface import Direction
+from cluster.interface import PacketDirection
 from protocol.errors import ServerError
 from tests.programs import program
 
 
 def test_what_is_there_is_replaced_in_one_step() -> None:
-    lines = packets.rules([Direction.OUTGOING]).splitlines()
+    lines = packets.rules([PacketDirection.OUTGOING]).splitlines()
     assert lines[:2] == ["add table inet fencepost", "delete table inet fencepost"]
     assert "hook output" in lines[-2]
     assert lines[-1] == 'add rule inet fencepost outgoing oifname != "lo" counter name "outgoing" drop'
@@ -50,7 +50,7 @@ def test_a_root_without_the_power_is_told_so(tmp_path: Path, monkeypatch: pytest
 
 def test_a_stack_that_is_gone_is_an_error() -> None:
     with pytest.raises(ServerError, match="nft in /nowhere failed"):
-        packets.drop("/nowhere", [Direction.INCOMING])
+        packets.drop("/nowhere", [PacketDirection.INCOMING])
 
 
 @pytest.fixture
@@ -71,9 +71,9 @@ def stack() -> Iterator[str]:
 )
 def test_ways_are_closed_and_opened_again(stack: str) -> None:
     assert packets.dropped(stack) == {}
-    packets.drop(stack, list(Direction))
-    assert packets.dropped(stack) == dict.fromkeys(Direction, 0)
-    packets.drop(stack, [Direction.INCOMING])
-    assert packets.dropped(stack) == {Direction.INCOMING: 0}
+    packets.drop(stack, list(PacketDirection))
+    assert packets.dropped(stack) == dict.fromkeys(PacketDirection, 0)
+    packets.drop(stack, [PacketDirection.INCOMING])
+    assert packets.dropped(stack) == {PacketDirection.INCOMING: 0}
     packets.drop(stack, [])
     assert packets.dropped(stack) == {}

@@ -1,7 +1,7 @@
 """The faults that a generated schedule is made of: how each begins and ends, and what it holds meanwhile.
 
-A stroke is one fault with its time. Strokes of a lane run one after the other, lanes run in parallel.
-No two strokes hold the same thing at one time, and strokes of different lanes never do so in one burst,
+Faults of a lane run one after the other, lanes run in parallel.
+No two hold the same thing at one time, and faults of different lanes never do so in one burst,
 because lanes may fall behind their times. Times are seconds from the burst's start.
 """
 
@@ -28,18 +28,18 @@ _MESSAGES = ("add", "fencing_lac_read", "recovery_read", "recovery_add", "read",
 
 
 @dataclass(frozen=True, slots=True)
-class Cast:
-    """Possible targets: bookies, clients to kill (``mortal``), clients by their links, autorecovery."""
+class TargetPool:
+    """Possible targets: bookies, clients to kill (``killable``), clients by their links, autorecovery."""
 
     bookies: tuple[str, ...]
-    mortal: tuple[str, ...]
+    killable: tuple[str, ...]
     clients: tuple[str, ...]
     repairing: tuple[str, ...] = ()
 
-    def only(self, client: str) -> Cast:
-        """The same with this client alone; ``mortal`` stays as it is if this client may not be killed."""
-        mortal = (client,) if client in self.mortal else self.mortal
-        return replace(self, mortal=mortal, clients=(client,))
+    def only(self, client: str) -> TargetPool:
+        """The same with this client alone; ``killable`` stays as it is if this client may not be killed."""
+        killable = (client,) if client in self.killable else self.killable
+        return replace(self, killable=killable, clients=(client,))
 
 
 class Use(Enum):
@@ -79,7 +79,7 @@ def _held(use: Use, *names: str) -> frozenset[Hold]:
 
 
 @dataclass(frozen=True, slots=True)
-class ScheduledFault:
+class DrawnFault:
     """One fault: the parameters of its step, the steps that end it, and what it holds."""
 
     fault: str
@@ -94,56 +94,56 @@ class ScheduledFault:
     after_repair: bool = False
     """Whether it begins only when the cluster is quiet."""
 
-    def meets(self, other: ScheduledFault) -> bool:
+    def meets(self, other: DrawnFault) -> bool:
         """Whether the two hold the same thing."""
         return any(one.meets(another) for one in self.holds for another in other.holds)
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of stroke, as profiles name it; ``needs`` is the fault that the machine must offer."""
+    """One kind of fault, as profiles name it; ``needs`` is the fault that the machine must offer."""
 
     name: str
     needs: str
-    draw: Callable[[Random, Cast], ScheduledFault | None]
+    draw: Callable[[Random, TargetPool], DrawnFault | None]
 
 
 def _healed(fault: str, target: str) -> tuple[Tree]:
     return ({"heal": {"kind": fault, "target": target}},)
 
 
-def _process(name: str, fault: str, lane: str, whom: Callable[[Cast], Sequence[str]]) -> Kind:
+def _process(name: str, fault: str, lane: str, whom: Callable[[TargetPool], Sequence[str]]) -> Kind:
     ends, more = {"pause": ("resume", {})}.get(fault, ("start", {"checked": False}))
 
-    def draw(random: Random, cast: Cast) -> ScheduledFault | None:
-        if not whom(cast):
+    def draw(random: Random, pool: TargetPool) -> DrawnFault | None:
+        if not whom(pool):
             return None
-        target = pick(random, whom(cast))
+        target = pick(random, whom(pool))
         end = {ends: {"target": target, **more}}
         paused = (target,) if fault == "pause" else ()
         holds = _held(Use.PROCESS, target) | _held(Use.PAUSED, *paused)
         targets = (target,) if lane == SERVERS else ()
-        return ScheduledFault(fault, lane, {"target": target}, (end,), holds, targets)
+        return DrawnFault(fault, lane, {"target": target}, (end,), holds, targets)
 
     return Kind(name, fault, draw)
 
 
-def _crash_twice(random: Random, cast: Cast) -> ScheduledFault:
+def _crash_twice(random: Random, pool: TargetPool) -> DrawnFault:
     """A kill, and another one while the bookie boots or repairs itself."""
-    target, after_s = pick(random, cast.bookies), pick(random, _UNTIL_AGAIN_S)
+    target, after_s = pick(random, pool.bookies), pick(random, _UNTIL_AGAIN_S)
     ends: tuple[Tree, ...] = (
         {"start": {"target": target, "wait": False}},
         {"wait_for": {"condition": "elapsed", "for_s": after_s}},
         {"kill": {"target": target}},
         {"start": {"target": target, "checked": False}},
     )
-    return ScheduledFault("kill", SERVERS, {"target": target}, ends, _held(Use.PROCESS, target), (target,))
+    return DrawnFault("kill", SERVERS, {"target": target}, ends, _held(Use.PROCESS, target), (target,))
 
 
-def uneven(random: Random, cast: Cast, *, end_s: float) -> list[ScheduledFault]:
+def uneven(random: Random, pool: TargetPool, *, end_s: float) -> list[DrawnFault]:
     """One client whose links are slow, each in another way, from the burst's beginning to ``end_s``."""
-    client = pick(random, cast.clients)
-    shuffled = sorted(cast.bookies, key=lambda _: random.random())
+    client = pick(random, pool.clients)
+    shuffled = sorted(pool.bookies, key=lambda _: random.random())
     return [
         replace(_one_link("slow", client, bookie, {"latency_ms": latency_ms}), end_s=end_s)
         for bookie, latency_ms in zip(shuffled, cycle(_UNEVEN_MS), strict=False)
@@ -151,62 +151,62 @@ def uneven(random: Random, cast: Cast, *, end_s: float) -> list[ScheduledFault]:
     ]
 
 
-def _island(name: str, lane: str, whom: Callable[[Cast], Sequence[str]]) -> Kind:
-    def draw(random: Random, cast: Cast) -> ScheduledFault | None:
-        target, way = pick(random, whom(cast)), pick(random, ("cut", "hold"))
+def _island(name: str, lane: str, whom: Callable[[TargetPool], Sequence[str]]) -> Kind:
+    def draw(random: Random, pool: TargetPool) -> DrawnFault | None:
+        target, way = pick(random, whom(pool)), pick(random, ("cut", "hold"))
         targets = (target,) if lane == SERVERS else ()
         reading = (target, ZOOKEEPER) if way == "hold" else ()
         holds = _held(Use.ALL_LINKS, target) | _held(Use.PROCESS, *targets) | _held(Use.READING, *reading)
         params = {"target": target, "by": way}
-        return ScheduledFault("isolate", lane, params, _healed("isolate", target), holds, targets)
+        return DrawnFault("isolate", lane, params, _healed("isolate", target), holds, targets)
 
     return Kind(name, "isolate", draw)
 
 
-def _expire(random: Random, cast: Cast) -> ScheduledFault:
-    target = pick(random, cast.bookies)
+def _expire(random: Random, pool: TargetPool) -> DrawnFault:
+    target = pick(random, pool.bookies)
     holds = _held(Use.PROCESS, target) | _held(Use.ALL_LINKS, target)
-    return ScheduledFault("expire", SERVERS, {"target": target}, _healed("expire", target), holds, (target,))
+    return DrawnFault("expire", SERVERS, {"target": target}, _healed("expire", target), holds, (target,))
 
 
-def _power_loss(random: Random, cast: Cast) -> ScheduledFault:
-    first = pick(random, cast.bookies)
-    second = pick(random, cast.bookies)
+def _power_loss(random: Random, pool: TargetPool) -> DrawnFault:
+    first = pick(random, pool.bookies)
+    second = pick(random, pool.bookies)
     targets = tuple(dict.fromkeys((first, second)))
     ends = tuple({"start": {"target": target, "checked": False}} for target in targets)
     holds = _held(Use.PROCESS, *targets) | _held(Use.ALL_LINKS, *targets)
-    return ScheduledFault("power_loss", SERVERS, {"targets": list(targets)}, ends, holds, targets)
+    return DrawnFault("power_loss", SERVERS, {"targets": list(targets)}, ends, holds, targets)
 
 
 def _link(fault: str, more: Callable[[Random], Tree]) -> Kind:
-    def draw(random: Random, cast: Cast) -> ScheduledFault:
-        source, bookie = _ends_of_link(random, cast)
+    def draw(random: Random, pool: TargetPool) -> DrawnFault:
+        source, bookie = _ends_of_link(random, pool)
         return _one_link(fault, source, bookie, more(random))
 
     return Kind(fault, fault, draw)
 
 
-def _one_link(fault: str, source: str, bookie: str, more: Tree) -> ScheduledFault:
+def _one_link(fault: str, source: str, bookie: str, more: Tree) -> DrawnFault:
     link, reading = f"{source}-{bookie}", (source, bookie) if fault == "slow" else ()
     holds = frozenset({Hold(Use.LINK, (source, bookie))}) | _held(Use.READING, *reading)
-    return ScheduledFault(fault, LINKS, {"from": source, "to": bookie, **more}, _healed(fault, link), holds)
+    return DrawnFault(fault, LINKS, {"from": source, "to": bookie, **more}, _healed(fault, link), holds)
 
 
-def _ends_of_link(random: Random, cast: Cast) -> tuple[str, str]:
+def _ends_of_link(random: Random, pool: TargetPool) -> tuple[str, str]:
     """Mostly a client's link, because recovery depends on what a client does not receive."""
-    bookie = pick(random, cast.bookies)
-    others = tuple(one for one in cast.bookies if one != bookie)
+    bookie = pick(random, pool.bookies)
+    others = tuple(one for one in pool.bookies if one != bookie)
     from_bookie = random.random() < 0.2  # one in five
-    return (pick(random, others) if from_bookie and others else pick(random, cast.clients)), bookie
+    return (pick(random, others) if from_bookie and others else pick(random, pool.clients)), bookie
 
 
 def _messages(name: str, fault: str, more: Callable[[Random], Tree]) -> Kind:
-    def draw(random: Random, cast: Cast) -> ScheduledFault:
-        source, bookie = pick(random, cast.clients), pick(random, cast.bookies)
+    def draw(random: Random, pool: TargetPool) -> DrawnFault:
+        source, bookie = pick(random, pool.clients), pick(random, pool.bookies)
         way = pick(random, ("requests", "answers"))
         params = {"from": source, "to": bookie, "way": way, "may_idle": True, **more(random)}
         holds = frozenset({Hold(Use.RULE, (fault, source, bookie))})
-        return ScheduledFault(fault, MESSAGES, params, _healed(fault, f"{source}-{bookie}"), holds)
+        return DrawnFault(fault, MESSAGES, params, _healed(fault, f"{source}-{bookie}"), holds)
 
     return Kind(name, fault, draw)
 
@@ -226,26 +226,26 @@ def _one_kind_late(random: Random) -> Tree:
 KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
-        _process("kill_bookie", "kill", SERVERS, lambda cast: cast.bookies),
-        _process("stop_bookie", "stop", SERVERS, lambda cast: cast.bookies),
-        _process("pause_bookie", "pause", SERVERS, lambda cast: cast.bookies),
+        _process("kill_bookie", "kill", SERVERS, lambda pool: pool.bookies),
+        _process("stop_bookie", "stop", SERVERS, lambda pool: pool.bookies),
+        _process("pause_bookie", "pause", SERVERS, lambda pool: pool.bookies),
         Kind("power_loss", "power_loss", _power_loss),
-        _island("isolate_bookie", SERVERS, lambda cast: cast.bookies),
+        _island("isolate_bookie", SERVERS, lambda pool: pool.bookies),
         Kind("expire_bookie", "expire", _expire),
-        _process("kill_client", "kill", CLIENTS, lambda cast: cast.mortal),
-        _process("pause_client", "pause", CLIENTS, lambda cast: cast.mortal),
+        _process("kill_client", "kill", CLIENTS, lambda pool: pool.killable),
+        _process("pause_client", "pause", CLIENTS, lambda pool: pool.killable),
         _process("kill_zookeeper", "kill", METADATA, lambda _: (ZOOKEEPER,)),
         _process("pause_zookeeper", "pause", METADATA, lambda _: (ZOOKEEPER,)),
         _link("cut", lambda _: {}),
         _link("hold", lambda random: {"way": pick(random, ("both", "requests", "answers"))}),
         _link("slow", lambda random: {"latency_ms": pick(random, _LATENCIES_MS)}),
-        _island("isolate_client", LINKS, lambda cast: cast.clients),
+        _island("isolate_client", LINKS, lambda pool: pool.clients),
         _messages("drop_messages", "drop", _some),
         _messages("delay_messages", "delay", _late),
         _messages("duplicate_messages", "duplicate", _some),
         Kind("crash_bookie_twice", "kill", _crash_twice),
         _messages("delay_one_kind", "delay", _one_kind_late),
-        _process("kill_autorecovery", "kill", CLIENTS, lambda cast: cast.repairing),
+        _process("kill_autorecovery", "kill", CLIENTS, lambda pool: pool.repairing),
     )
 }
 """Kinds by the name that a profile gives a weight; the list only grows at its end."""

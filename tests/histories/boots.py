@@ -41,7 +41,7 @@ def forged(entry: int, bookie: int, at_ns: int, **columns: Any) -> Fact:
 
 
 def boot(bookie: int, number: int = 1, *, began: int = 1, killed: int = 0, stopped: int = 0) -> list[Row]:
-    """Rows of ``servers``: one life of a bookie, to the end of the run unless it is ended."""
+    """Rows of ``servers``: one boot of a bookie, to the end of the run unless it is ended."""
     ended = killed or stopped
     rows = [server(bookie, number, "started", began, began)]
     how = {"code": None, "signal": 9} if killed else {"code": 143, "signal": None}

@@ -29,7 +29,7 @@ LedgerOf = Callable[[str], int]
 RandomOf = Callable[[str], Random]
 
 
-class Life(Enum):
+class FaultState(Enum):
     """The state of a fault; only a fault in force may be healed."""
 
     INJECTING = auto()
@@ -48,7 +48,7 @@ class InForce:
     context: FaultContext
     claims: frozenset[str]
     healed: Proof = field(default_factory=dict)
-    life: Life = Life.INJECTING
+    state: FaultState = FaultState.INJECTING
     awaited: bool = False
 
     @property
@@ -86,7 +86,7 @@ def given_name(fault: Fault) -> str | None:
     return fault.name if isinstance(fault, Nameable) else None
 
 
-class Active:
+class Nemesis:
     """All faults in force on one cluster; ``record`` takes each line of the fault log.
 
     ``ledger`` gives the id of a ledger by its name in the plan, ``random`` the run's random stream of
@@ -135,14 +135,14 @@ class Active:
             self._supersede(entry)
         except FencepostError as error:
             self._log(entry, "failed", {"error": str(error)})
-            entry.life = Life.HEALING
+            entry.state = FaultState.HEALING
             failure = FaultError(f"{entry} did not take effect: {error}", remedy=error.remedy)
             for healing in self._heal([entry]):
                 failure.add_note(f"healing it failed as well: {healing}")
             raise failure from error
         finally:
-            if entry.life is Life.INJECTING:
-                entry.life = Life.IN_FORCE
+            if entry.state is FaultState.INJECTING:
+                entry.state = FaultState.IN_FORCE
         return entry
 
     def acted(self, name: str) -> int | None:
@@ -151,14 +151,14 @@ class Active:
         The first non-zero count confirms it. ``UsageError`` for a fault that does not count.
         """
         entry = next((one for one in self.in_force() if one.name == name), None)
-        if entry is None or entry.life is not Life.IN_FORCE:
+        if entry is None or entry.state is not FaultState.IN_FORCE:
             return None
         if not isinstance(entry.fault, CountingFault):
             raise UsageError(f"{entry} does not count what it does", remedy="ask that of message faults")
         try:
             proof = entry.fault.acted(entry.context)
         except LinkError:
-            if entry.life is not Life.IN_FORCE or entry not in self.in_force():
+            if entry.state is not FaultState.IN_FORCE or entry not in self.in_force():
                 return None  # Healed while it was asked.
             raise
         self._confirm_late(entry, proof)
@@ -202,7 +202,7 @@ class Active:
         starting.assert_refused()
         return starting.refusal
 
-    def __enter__(self) -> Active:
+    def __enter__(self) -> Nemesis:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -251,9 +251,11 @@ class Active:
     def _take(self, asked: Callable[[InForce], bool]) -> list[InForce]:
         """The requested faults in force, in the order of healing, reserved for this thread."""
         with self._lock:
-            matching = [entry for entry in self._faults if entry.life is Life.IN_FORCE and asked(entry)]
+            matching = [
+                entry for entry in self._faults if entry.state is FaultState.IN_FORCE and asked(entry)
+            ]
             for entry in matching:
-                entry.life = Life.HEALING
+                entry.state = FaultState.HEALING
         return sorted(matching, key=lambda entry: (entry.fault.heal_order, -entry.number))
 
     def _heal_all(self, entries: list[InForce], how: Callable[[], Proof] | None = None) -> list[str]:
@@ -281,7 +283,7 @@ class Active:
                 with self._lock:
                     self._faults.remove(entry)
             finally:
-                entry.life = Life.IN_FORCE
+                entry.state = FaultState.IN_FORCE
         return errors
 
     def _confirm_late(self, entry: InForce, proof: Proof) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cluster.interface import ProcessState
-from nemesis.active import Active
+from nemesis.nemesis import Nemesis
 from protocol.errors import EvidenceError, FaultError, LinkError, NotReadyError, UsageError
 from tests.unit.nemesis.fault_stories import Lines, inject, phases, proof, start
 
@@ -20,9 +20,9 @@ WRITER_B2 = {"from": "writer", "to": "b2"}
 
 def test_phases_are_recorded_in_order_with_their_times(cluster: Any) -> None:
     lines: Lines = []
-    active = Active(cluster, lambda line: lines.append(dict(line)), clock=count(100).__next__)
-    inject(active, "cut", **WRITER_B2)
-    active.heal()
+    nemesis = Nemesis(cluster, lambda line: lines.append(dict(line)), clock=count(100).__next__)
+    inject(nemesis, "cut", **WRITER_B2)
+    nemesis.heal()
     assert [(line["phase"], line["at_ns"]) for line in lines] == [
         ("planned", 100),
         ("injected", 101),
@@ -33,128 +33,128 @@ def test_phases_are_recorded_in_order_with_their_times(cluster: Any) -> None:
     json.dumps(lines)
 
 
-def test_a_link_has_one_fault_at_a_time(active: Active, lines: Lines) -> None:
-    inject(active, "cut", **WRITER_B2)
+def test_a_link_has_one_fault_at_a_time(nemesis: Nemesis, lines: Lines) -> None:
+    inject(nemesis, "cut", **WRITER_B2)
     with pytest.raises(UsageError, match="writer-b2 is under cut writer-b2 already"):
-        inject(active, "hold", **WRITER_B2)
+        inject(nemesis, "hold", **WRITER_B2)
     with pytest.raises(UsageError, match="isolate b2 cannot be injected: writer-b2 is under cut"):
-        inject(active, "isolate", target="b2")
+        inject(nemesis, "isolate", target="b2")
     with pytest.raises(UsageError, match="writer-b2 is under cut"):
-        inject(active, "slow", **WRITER_B2, latency_ms=1)
+        inject(nemesis, "slow", **WRITER_B2, latency_ms=1)
     assert len({line["fault"] for line in lines}) == 1
-    inject(active, "cut", **{"from": "writer", "to": "b3"})
+    inject(nemesis, "cut", **{"from": "writer", "to": "b3"})
 
 
-def test_a_cut_ends_the_slowness_of_its_own_link(active: Active, lines: Lines) -> None:
-    inject(active, "slow", **WRITER_B2, latency_ms=100)
-    inject(active, "slow", **{"from": "writer", "to": "b3", "latency_ms": 100})
-    inject(active, "cut", **WRITER_B2)
-    assert [str(entry) for entry in active.in_force()] == ["slow writer-b3", "cut writer-b2"]
+def test_a_cut_ends_the_slowness_of_its_own_link(nemesis: Nemesis, lines: Lines) -> None:
+    inject(nemesis, "slow", **WRITER_B2, latency_ms=100)
+    inject(nemesis, "slow", **{"from": "writer", "to": "b3", "latency_ms": 100})
+    inject(nemesis, "cut", **WRITER_B2)
+    assert [str(entry) for entry in nemesis.in_force()] == ["slow writer-b3", "cut writer-b2"]
     assert phases(lines, 1)[-1] == "healed"
 
 
-def test_a_healed_thing_may_be_hit_again(active: Active, lines: Lines) -> None:
-    inject(active, "kill", target="b1")
+def test_a_healed_thing_may_be_hit_again(nemesis: Nemesis, lines: Lines) -> None:
+    inject(nemesis, "kill", target="b1")
     with pytest.raises(UsageError, match="b1 is under kill b1 already"):
-        inject(active, "pause", target="b1")
-    active.heal()
-    inject(active, "pause", target="b1")
+        inject(nemesis, "pause", target="b1")
+    nemesis.heal()
+    inject(nemesis, "pause", target="b1")
     assert phases(lines, 2) == ["planned", "injected", "confirmed"]
 
 
-def test_a_kill_ends_the_pause_of_no_other_process(active: Active) -> None:
-    inject(active, "pause", target="b1")
-    inject(active, "kill", target="b2")
-    assert [str(entry) for entry in active.in_force()] == ["pause b1", "kill b2"]
+def test_a_kill_ends_the_pause_of_no_other_process(nemesis: Nemesis) -> None:
+    inject(nemesis, "pause", target="b1")
+    inject(nemesis, "kill", target="b2")
+    assert [str(entry) for entry in nemesis.in_force()] == ["pause b1", "kill b2"]
 
 
-def test_links_heal_before_zookeeper_and_bookies_newest_first(active: Active) -> None:
-    inject(active, "kill", target="writer")
-    inject(active, "cut", **WRITER_B2)
-    inject(active, "kill", target="b1")
-    inject(active, "kill", target="zk1")
-    inject(active, "kill", target="b3")
+def test_links_heal_before_zookeeper_and_bookies_newest_first(nemesis: Nemesis) -> None:
+    inject(nemesis, "kill", target="writer")
+    inject(nemesis, "cut", **WRITER_B2)
+    inject(nemesis, "kill", target="b1")
+    inject(nemesis, "kill", target="zk1")
+    inject(nemesis, "kill", target="b3")
     healed = ["cut writer-b2", "kill zk1", "kill b3", "kill b1", "kill writer"]
-    assert active.heal() == healed
-    assert active.in_force() == []
+    assert nemesis.heal() == healed
+    assert nemesis.in_force() == []
 
 
-def test_healing_chooses_by_kind_and_target(active: Active) -> None:
-    inject(active, "cut", **WRITER_B2)
-    inject(active, "cut", **{"from": "writer", "to": "b3"})
-    inject(active, "kill", target="b1")
-    assert active.heal(target="writer-b3") == ["cut writer-b3"]
-    assert active.heal(kind="cut", target="b1") == []
-    assert active.heal(kind="cut") == ["cut writer-b2"]
-    assert [str(entry) for entry in active.in_force()] == ["kill b1"]
+def test_healing_chooses_by_kind_and_target(nemesis: Nemesis) -> None:
+    inject(nemesis, "cut", **WRITER_B2)
+    inject(nemesis, "cut", **{"from": "writer", "to": "b3"})
+    inject(nemesis, "kill", target="b1")
+    assert nemesis.heal(target="writer-b3") == ["cut writer-b3"]
+    assert nemesis.heal(kind="cut", target="b1") == []
+    assert nemesis.heal(kind="cut") == ["cut writer-b2"]
+    assert [str(entry) for entry in nemesis.in_force()] == ["kill b1"]
 
 
-def test_healing_goes_on_after_an_error_and_names_all(cluster: Any, active: Active, lines: Lines) -> None:
-    inject(active, "kill", target="b1")
-    inject(active, "cut", **WRITER_B2)
-    inject(active, "pause", target="b3")
+def test_healing_goes_on_after_an_error_and_names_all(cluster: Any, nemesis: Nemesis, lines: Lines) -> None:
+    inject(nemesis, "kill", target="b1")
+    inject(nemesis, "cut", **WRITER_B2)
+    inject(nemesis, "pause", target="b3")
     cluster.orders.fail["heal writer-b2"] = LinkError("no answer")
     cluster.orders.fail["wait_ready b1"] = NotReadyError("stopped at listening")
     with pytest.raises(FaultError) as caught:
-        active.heal()
+        nemesis.heal()
     assert "cut writer-b2 was not healed: no answer" in str(caught.value)
     assert "kill b1 was not healed: stopped at listening" in str(caught.value)
     assert phases(lines, 3)[-1] == "healed"
     assert proof(lines, "failed", 1)["healing"] == "stopped at listening"
 
     cluster.orders.fail.clear()
-    assert active.heal() == ["cut writer-b2", "kill b1"]
+    assert nemesis.heal() == ["cut writer-b2", "kill b1"]
     assert phases(lines, 1)[-2:] == ["failed", "healed"]
 
 
 def test_a_fault_that_breaks_off_is_healed_and_the_cause_is_told(
-    cluster: Any, active: Active, lines: Lines
+    cluster: Any, nemesis: Nemesis, lines: Lines
 ) -> None:
     cluster.orders.fail["cut b1-b2"] = LinkError("refused")
     with pytest.raises(FaultError, match="isolate b2 did not take effect: refused"):
-        inject(active, "isolate", target="b2")
+        inject(nemesis, "isolate", target="b2")
     assert phases(lines) == ["planned", "failed", "healed"]
     assert not any(cluster.links.state(*pair).cut for pair in cluster.links.pairs())
-    assert active.in_force() == []
+    assert nemesis.in_force() == []
 
 
-def test_a_fault_that_neither_takes_effect_nor_heals_stays_in_force(cluster: Any, active: Active) -> None:
+def test_a_fault_that_neither_takes_effect_nor_heals_stays_in_force(cluster: Any, nemesis: Nemesis) -> None:
     cluster.orders.fail["cut writer-b2"] = LinkError("refused")
     cluster.orders.fail["heal writer-b2"] = LinkError("no answer")
     with pytest.raises(FaultError) as caught:
-        inject(active, "cut", **WRITER_B2)
+        inject(nemesis, "cut", **WRITER_B2)
     assert any("no answer" in note for note in caught.value.__notes__)
     cluster.orders.fail.clear()
-    assert active.heal() == ["cut writer-b2"]
+    assert nemesis.heal() == ["cut writer-b2"]
 
 
-def test_start_gives_the_next_boot_other_settings(cluster: Any, active: Active, lines: Lines) -> None:
-    inject(active, "stop", target="b1")
-    start(active, target="b1", conf={"journalWriteData": False}, version="4.17.3")
+def test_start_gives_the_next_boot_other_settings(cluster: Any, nemesis: Nemesis, lines: Lines) -> None:
+    inject(nemesis, "stop", target="b1")
+    start(nemesis, target="b1", conf={"journalWriteData": False}, version="4.17.3")
     assert cluster.process("b1").settings == ({"journalWriteData": "false"}, "4.17.3")
     assert phases(lines)[-1] == "healed"
 
 
-def test_start_works_on_what_nobody_ordered_to_end(cluster: Any, active: Active, lines: Lines) -> None:
+def test_start_works_on_what_nobody_ordered_to_end(cluster: Any, nemesis: Nemesis, lines: Lines) -> None:
     cluster.process("b1").kill()
-    assert start(active, target="b1") is None
+    assert start(nemesis, target="b1") is None
     assert cluster.process("b1").state is ProcessState.RUNNING
     assert lines == []
 
 
-def test_a_start_that_does_not_get_ready_is_told_and_stays_in_force(cluster: Any, active: Active) -> None:
-    inject(active, "kill", target="b1")
+def test_a_start_that_does_not_get_ready_is_told_and_stays_in_force(cluster: Any, nemesis: Nemesis) -> None:
+    inject(nemesis, "kill", target="b1")
     cluster.orders.fail["wait_ready b1"] = NotReadyError("stopped at listening")
     with pytest.raises(FaultError, match="stopped at listening"):
-        start(active, target="b1")
+        start(nemesis, target="b1")
     cluster.orders.fail.clear()
-    assert active.heal() == ["kill b1"]
+    assert nemesis.heal() == ["kill b1"]
     assert cluster.process("b1").boot == 2
 
 
 def test_leaving_the_scope_heals_everything(cluster: Any, lines: Lines) -> None:
-    with Active(cluster, lines.append) as active:
-        inject(active, "pause", target="b1")
+    with Nemesis(cluster, lines.append) as nemesis:
+        inject(nemesis, "pause", target="b1")
     assert cluster.process("b1").state is ProcessState.RUNNING
 
 
@@ -166,14 +166,14 @@ def test_a_fault_that_cannot_be_recorded_is_not_forgotten(cluster: Any) -> None:
             raise EvidenceError("no space")
         full[0] = line["phase"] == "injected"
 
-    active = Active(cluster, record)
+    nemesis = Nemesis(cluster, record)
     with pytest.raises(EvidenceError):
-        inject(active, "cut", **WRITER_B2)
-    assert [str(entry) for entry in active.in_force()] == ["cut writer-b2"]
+        inject(nemesis, "cut", **WRITER_B2)
+    assert [str(entry) for entry in nemesis.in_force()] == ["cut writer-b2"]
 
 
 def test_parallel_steps_get_their_own_numbers_and_each_thing_is_hit_once(
-    cluster: Any, active: Active, lines: Lines
+    cluster: Any, nemesis: Nemesis, lines: Lines
 ) -> None:
     pairs = [pair for pair in cluster.links.pairs() if pair[0] != "observer"]
     refused: list[UsageError] = []
@@ -183,7 +183,7 @@ def test_parallel_steps_get_their_own_numbers_and_each_thing_is_hit_once(
         gate.wait()
         for source, destination in pairs:
             try:
-                inject(active, "cut", **{"from": source, "to": destination})
+                inject(nemesis, "cut", **{"from": source, "to": destination})
             except UsageError as error:
                 refused.append(error)
 
@@ -194,7 +194,7 @@ def test_parallel_steps_get_their_own_numbers_and_each_thing_is_hit_once(
     assert sorted(confirmed) == list(range(1, len(pairs) + 1))
 
 
-def test_a_fault_that_is_being_injected_is_not_healed_meanwhile(cluster: Any, active: Active) -> None:
+def test_a_fault_that_is_being_injected_is_not_healed_meanwhile(cluster: Any, nemesis: Nemesis) -> None:
     began, go_on = threading.Event(), threading.Event()
     b1 = cluster.process("b1")
     killed = b1.kill
@@ -205,10 +205,10 @@ def test_a_fault_that_is_being_injected_is_not_healed_meanwhile(cluster: Any, ac
         return killed()
 
     b1.kill = slowly
-    thread = threading.Thread(target=inject, args=(active, "kill"), kwargs={"target": "b1"})
+    thread = threading.Thread(target=inject, args=(nemesis, "kill"), kwargs={"target": "b1"})
     thread.start()
     assert began.wait(5)
-    assert active.heal() == []
+    assert nemesis.heal() == []
     go_on.set()
     thread.join()
-    assert active.heal() == ["kill b1"]
+    assert nemesis.heal() == ["kill b1"]

@@ -39,7 +39,7 @@ _Reply = dict[str, Any]
 """What the keeper sends: a reply to a request, or (``event``) the exit of a process."""
 
 
-class Keeper:
+class KeeperClient:
     """A running keeper; a context manager that ends it and everything it started."""
 
     def __init__(self, events: Path, *, log: Path) -> None:
@@ -76,7 +76,7 @@ class Keeper:
             self._close()
             raise
 
-    def __enter__(self) -> Keeper:
+    def __enter__(self) -> KeeperClient:
         return self
 
     def __exit__(self, *_exc: object) -> None:

@@ -27,7 +27,7 @@ from evidence.folder import RunFolder
 from evidence.recorders import NAMED, Recorder
 from harness.cleaning import full_disk
 from harness.narrator import Narrator
-from nemesis.active import Active
+from nemesis.nemesis import Nemesis
 from plans.grammar.rounds import ledger_in_round
 from plans.resolve import ResolvedPlan
 from protocol.addresses import is_autorecovery, is_bookie
@@ -137,7 +137,7 @@ class BootLogs:
 
 
 @dataclass(frozen=True)
-class Load:
+class RunningLoad:
     """One background load: what ends it, and its totals or its error at the end."""
 
     stop: threading.Event
@@ -159,28 +159,28 @@ def in_background(work: Callable[[], T], name: str) -> Future[T]:
 
 
 @dataclass
-class Stage:
-    """Everything an act may use; ``round`` counts from 1, ``left_out`` says why steps were left out.
+class RunContext:
+    """Everything that a step may use; ``round`` counts from 1, ``left_out`` says why steps were left out.
 
-    ``ended_by`` is the first error of the steps while they end; ``otherwise`` has what went otherwise than
+    ``ended_by`` is the first error of the steps while they end; ``deviations`` has what went otherwise than
     planned (:func:`noted`), a sentence each in order of time.
     """
 
     cluster: Cluster
-    faults: Active
+    nemesis: Nemesis
     ledgers: Ledgers
     narrator: Narrator
     plan: ResolvedPlan
     folder: RunFolder
     steps: Recorder
-    loads: dict[str, Load] = field(default_factory=dict)
+    loads: dict[str, RunningLoad] = field(default_factory=dict)
     censuses: int = 0
     round: int = 1
     left_out: str = ""
     ended_by: FencepostError | None = None
     steps_until: float | None = None
     """The time, of the monotonic clock, at which the steps end, whatever they wait for."""
-    otherwise: list[str] = field(default_factory=list)
+    deviations: list[str] = field(default_factory=list)
     _noted: set[Exit] = field(default_factory=set)
     _logs: BootLogs = field(default_factory=BootLogs)
 
@@ -202,7 +202,7 @@ class Stage:
 
     def note(self, what: str) -> None:
         """Note what went otherwise than planned; deaths up to now end no wait any more."""
-        self.otherwise.append(what)
+        self.deviations.append(what)
         self._noted.update(self.cluster.unplanned())
         self.narrator.event(f"otherwise than planned: {what}", style="yellow")
 
@@ -235,10 +235,10 @@ def by_itself(death: Exit) -> bool:
     return under_test and death.signal != signal.SIGKILL
 
 
-def of_servers(error: BaseException, stage: Stage) -> bool:
+def of_servers(error: BaseException, context: RunContext) -> bool:
     """Whether the servers under test did otherwise than planned; if not, harness or machine failed."""
-    deaths = stage.cluster.unplanned()
-    if full_disk(stage.folder.path) or not all(map(by_itself, deaths)):
+    deaths = context.cluster.unplanned()
+    if full_disk(context.folder.path) or not all(map(by_itself, deaths)):
         return False
     if deaths and not isinstance(error, LinkError):
         return True  # What is done to a server that has just died fails in many ways.
@@ -256,11 +256,11 @@ def sentence(error: BaseException) -> str:
 
 
 @contextmanager
-def noted(stage: Stage) -> Iterator[None]:
+def noted(context: RunContext) -> Iterator[None]:
     """Continue after the block when the servers deviate from the plan in it, and note the deviation."""
     try:
         yield
     except FencepostError as error:
-        if not of_servers(error, stage):
+        if not of_servers(error, context):
             raise
-        stage.note(sentence(error))
+        context.note(sentence(error))
