@@ -24,13 +24,14 @@ def command(bookie_conf: Path | None, version: str | None) -> int:
     from cluster.doctor import checks
     from cluster.known_findings import of_parts
     from cluster.releases.versions import DEFAULT_VERSION
+    from cluster.value_types import invalid_values
     from harness.request import properties_of
     from protocol.wording import counted
 
     if version is not None and bookie_conf is None:
         raise click.UsageError("--bookkeeper goes with --bookie-conf, which it is compared with")
     marks = {"ok": "ok  ", "warn": "warn", "fail": "FAIL"}
-    found = checks()
+    found, invalid = checks(), list[str]()
     for check in found:
         click.echo(f"{marks[check.state]}  {check.name}: {check.seen}")
         if check.state != "ok" and check.remedy:
@@ -43,6 +44,9 @@ def command(bookie_conf: Path | None, version: str | None) -> int:
         click.echo(f"{bookie_conf} with BookKeeper {chosen}: {number}; findings that apply are below")
         for warning in warnings:
             click.echo(f"warn  {warning}")
+        invalid = list(invalid_values(conf))
+        for wrong in invalid:
+            click.echo(f"FAIL  {bookie_conf}: {wrong}; BookKeeper throws ConversionException on it")
         for line in of_parts(conf, chosen):
             click.echo(f"      {line}")
-    return 2 if any(check.state == "fail" for check in found) else 0
+    return 2 if invalid or any(check.state == "fail" for check in found) else 0

@@ -25,6 +25,8 @@ from protocol.modes import DB_STORAGE, DEFAULT_STORAGE, INTEGRITY, STORAGE, flag
 STAMPING = "dataIntegrityStampMissingCookies"
 FIRST_IN = {INTEGRITY: "4.15.0", STAMPING: "4.15.0", "bookieAddressResolverEnabled": "4.15.1"}
 GETTERS = {"dataIntegrityCheckingEnabled": INTEGRITY, "dataIntegrityStampMissingCookiesEnabled": STAMPING}
+_STREAM = ("dlog.", "storage.", "storageserver.")
+"""Keys of the component for streams, whose jars are not compared; BookKeeper's bk_server.conf has them."""
 _KEY = re.compile(r"[a-z][A-Za-z0-9_.\-]*")
 MAGIC = 0xCAFEBABE
 _UTF8, _STRING = 1, 8
@@ -45,7 +47,8 @@ def configuration_warnings(conf: Mapping[str, str], version: str) -> list[str]:
     except PrerequisiteError as error:
         ignored = [f"the keys were not compared with BookKeeper {version}: {error}"]
     else:
-        ignored = [_ignored(key, version, known) for key in sorted(conf.keys() - known)]
+        unread = sorted(key for key in conf.keys() - known if not key.startswith(_STREAM))
+        ignored = [_ignored(key, version, known) for key in unread]
     combinations = _combinations(conf, version, integrity_exists=release >= parse(FIRST_IN[INTEGRITY]))
     return [*ignored, *combinations, *of_settings(conf, version)]
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from cluster.value_types import invalid_values
 from harness.request import RunRequest, properties_of
 from plans.models import Plan
+from protocol.errors import UsageError
 from protocol.modes import DEFAULT_STORAGE, INTEGRITY, JOURNALING, MODES, STORAGE, flag, mode_of
 
 _DEFAULTS = {**dict.fromkeys(JOURNALING, True), INTEGRITY: False}
@@ -20,6 +22,12 @@ def bookie_settings(request: RunRequest, plan: Plan) -> dict[str, str]:
         return {}
     default = {} if STORAGE in plan.cluster.bookie_conf else {STORAGE: DEFAULT_STORAGE}
     return default | properties_of(request.bookie_conf)
+
+
+def require_valid(request: RunRequest) -> None:
+    """Refuse values that bookies cannot convert: none would start."""
+    for wrong in invalid_values(properties_of(request.bookie_conf)):
+        raise UsageError(f"{request.bookie_conf}: {wrong}", remedy="correct it: no bookie starts with it")
 
 
 def mode_asked(request: RunRequest, plan: Plan) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from cluster.releases.versions import DEFAULT_VERSION
 from cluster.servers import disks
 from evidence.folder import DEFAULT_BACKEND
 from harness.experiments.experiment import digest_of
-from harness.own_settings import mode_asked, mode_lines
+from harness.own_settings import mode_asked, mode_lines, require_valid
 from harness.request import RunRequest, properties_of
 from harness.vocabulary import words
 from plans.cluster import ClusterSpec
@@ -96,6 +96,7 @@ def prepare_plan(request: RunRequest, plan: Plan) -> Prepared:
     seed = request.seed if request.seed is not None else secrets.randbelow(_SEED_LIMIT)
     version = request.version or plan.cluster.version or DEFAULT_VERSION
     properties_of(request.client_conf)
+    require_valid(request)
     modes = tuple(dict.fromkeys(request.modes)) or mode_asked(request, plan) or plan.modes
     ready = Prepared(request, plan, seed, modes, version)
     for check in checks(request.results):  # what ``fencepost doctor`` calls a failure is refused here

@@ -44,6 +44,11 @@ def flag(conf: Mapping[str, str], key: str, *, default: bool) -> bool:
     return word not in _FALSE if default else word in _TRUE
 
 
+def is_boolean(value: str) -> bool:
+    """Whether BookKeeper's configuration library reads the value as a boolean."""
+    return value.lower() in {*_TRUE, *_FALSE}
+
+
 def mode_of(conf: Mapping[str, str]) -> str:
     """The mode that bookies with these settings run in; BookKeeper's defaults where they are silent."""
     written, synced = (flag(conf, key, default=True) for key in JOURNALING)

@@ -10,6 +10,7 @@ from cluster import advice
 from cluster.advice import configuration_warnings
 from cluster.releases import artifacts
 from cluster.releases.artifacts import ServerArtifacts
+from cluster.value_types import invalid_values
 from protocol.errors import PrerequisiteError, UsageError
 from protocol.modes import DB_STORAGE, MODES
 
@@ -92,6 +93,26 @@ WITHOUT_DB_STORAGE = {key: value for key, value in protected().items() if key !=
 )
 def test_what_is_ignored_or_does_not_protect_is_said(conf: dict[str, str], text: str) -> None:
     assert text in said(conf)
+
+
+def test_keys_of_the_component_for_streams_are_not_called_ignored() -> None:
+    keys = ["dlog.bkcEnsembleSize", "storage.range.store.dirs", "storageserver.grpc.port"]
+    assert said(dict.fromkeys(keys, "1"), "4.17.3") == ""
+
+
+@pytest.mark.parametrize(
+    ("key", "good", "bad"),
+    [
+        ("journalWriteData", ["true", "OFF", "1"], ["flase", "2"]),
+        ("flushInterval", ["10000", "0x10", "", "${other}"], ["abc", "10.5", "10s"]),
+        ("diskUsageThreshold", ["0.95", "1", ".5"], ["95%", "x95"]),
+        ("metadataServiceUri", ["anything"], []),
+    ],
+)
+def test_values_that_cannot_be_converted(key: str, good: list[str], bad: list[str]) -> None:
+    assert [value for value in good if list(invalid_values({key: value}))] == []
+    assert [value for value in bad if not list(invalid_values({key: value}))] == []
+    assert all(f"{key}={value} is n" in one for value in bad for one in invalid_values({key: value}))
 
 
 def test_a_key_of_a_later_release_says_where_it_begins() -> None:

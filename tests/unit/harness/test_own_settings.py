@@ -11,6 +11,7 @@ from harness import preparing
 from harness.own_settings import bookie_settings
 from harness.preparing import Prepared, introduction, prepare
 from harness.request import RunRequest, properties_of
+from protocol.errors import UsageError
 from protocol.modes import DB_STORAGE, DEFAULT_STORAGE
 
 SCENARIO = "bp46/truncation"
@@ -95,3 +96,8 @@ def test_a_file_without_a_storage_has_bookkeepers_default_and_not_the_modes(tmp_
     named = prepared(tmp_path, f"ledgerStorageClass={DB_STORAGE}")
     assert bookie_settings(named.request, named.plan) == {"ledgerStorageClass": DB_STORAGE}
     assert "BookKeeper's default:" not in shown(named)
+
+
+def test_a_value_that_no_bookie_starts_with_is_refused_with_its_file(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"bk_server\.conf: journalWriteData=flase is neither true"):
+        prepared(tmp_path, "journalWriteData=flase")

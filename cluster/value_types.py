@@ -1,0 +1,93 @@
+"""Types of a bookie's settings, and values on which BookKeeper throws ``ConversionException``.
+
+Source: the getters of ``ServerConfiguration``, ``AbstractConfiguration`` and ``DbLedgerStorage`` in 4.14.7,
+4.16.4 and 4.18.0; ``PropertyConverter`` of Apache Commons Configuration. Other keys are text, or unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+from protocol.modes import is_boolean
+
+_BOOLEANS = """
+    allocatorExitOnOutOfMemory allowEphemeralPorts allowLoopback allowMultipleDirsUnderSameDiskPartition
+    allowShadedLedgerManagerFactoryClass allowStorageExpansion autoRecoveryDaemonEnabled
+    closeChannelOnResponseTimeout dataIntegrityChecking dataIntegrityStampMissingCookies
+    dbStorage_directIOEntryLogger dbStorage_rocksDB_lz4CompressionEnabled disableServerSocketBind
+    enableBusyWait enableLocalTransport enableStatistics enableTaskExecutionStats
+    enforceMinNumFaultDomainsForWrite enforceMinNumRacksPerWriteQuorum enforceStrictZoneawarePlacement
+    entryLogFilePreallocationEnabled entryLogPerLedgerEnabled forceAllowCompaction forceReadOnlyBookie
+    gcEntryLogMetadataCacheEnabled httpServerEnabled httpServerTlsEnable
+    ignoreExtraServerComponentsStartupFailures ignoreLocalNodeInPlacementPolicy
+    isForceGCAllowWhenNoSpace isThrottleByBytes journalAdaptiveGroupWrites journalFlushWhenQueueEmpty
+    journalRemoveFromPageCache journalReuseFiles journalSyncData journalWriteData limitStatsLogging
+    localConsistencyCheckOnStartup persistBookieStatusEnabled preserveMdcForTaskExecution
+    readOnlyModeEnabled readOnlyModeOnAnyDiskFullEnabled readWorkerThreadsThrottlingEnabled
+    repairedPlacementPolicyNotAdheringBookieEnabled sanityCheckMetricsEnabled serverSockKeepalive
+    serverTcpNoDelay skipReplayJournalInvalidRecord sortedLedgerStorageEnabled
+    storeSystemTimeAsLedgerUnderreplicatedMarkTime tlsClientAuthentication useHostNameAsBookieID
+    useShortHostName useTargetEntryLogSizeForGc useTransactionalCompaction verifyMetadataOnGC
+    zkEnableSecurity
+"""
+_INTEGERS = """
+    allocatorPoolingConcurrency auditorAcquireConcurrentOpenLedgerOperationsTimeOutMSec
+    auditorLedgerVerificationPercentage auditorMaxNumberOfConcurrentOpenLedgerOperations
+    auditorPeriodicBookieCheckInterval auditorPeriodicCheckInterval
+    auditorPeriodicPlacementPolicyCheckInterval auditorReplicasCheckInterval bookieDeathWatchInterval
+    bookiePort byteBufAllocatorSizeInitial byteBufAllocatorSizeMax byteBufAllocatorSizeMin
+    compactionMaxOutstandingRequests compactionRate compactionRateByBytes compactionRateByEntries
+    dbStorage_directIOEntryLoggerMaxFdCacheTimeSeconds dbStorage_directIOEntryLoggerReadBufferSizeMB
+    dbStorage_directIOEntryLoggerTotalReadBufferSizeMB
+    dbStorage_directIOEntryLoggerTotalWriteBufferSizeMB dbStorage_readAheadCacheBatchBytesSize
+    dbStorage_readAheadCacheBatchSize dbStorage_readAheadCacheMaxSizeMb dbStorage_rocksDB_blockCacheSize
+    dbStorage_rocksDB_blockSize dbStorage_rocksDB_bloomFilterBitsPerKey dbStorage_rocksDB_format_version
+    dbStorage_rocksDB_maxSizeInLevel1MB dbStorage_rocksDB_numFilesInLevel0 dbStorage_rocksDB_numLevels
+    dbStorage_rocksDB_sstSizeInMB dbStorage_rocksDB_writeBufferSizeMB dbStorage_writeCacheMaxSizeMb
+    desiredNumZonesPerWriteQuorum diskCheckInterval entryLocationCompactionInterval
+    entryLogPerLedgerCounterLimitsMultFactor entrylogMapAccessExpiryTimeInSeconds
+    fileInfoCacheInitialCapacity fileInfoFormatVersionToWrite fileInfoMaxIdleTime flushEntrylogBytes
+    flushInterval gcMetadataOpRateLimit gcOverreplicatedLedgerMaxConcurrentRequests
+    gcOverreplicatedLedgerWaitTime gcWaitTime httpServerPort inFlightReadEntryNumInLedgerChecker
+    journalAlignmentSize journalBufferedEntriesThreshold journalBufferedWritesThreshold
+    journalFormatVersionToWrite journalMaxBackups journalMaxGroupWaitMSec journalMaxMemorySizeMb
+    journalMaxSizeMB journalPageCacheFlushIntervalMSec journalPreAllocSizeMB journalQueueSize
+    journalWriteBufferSizeKB ledgerMetadataVersion localScrubInterval
+    lockReleaseOfFailedLedgerGracePeriod logSizeLimit lostBookieRecoveryDelay majorCompactionInterval
+    majorCompactionMaxTimeMillis maxAddsInProgressLimit maxBatchReadSize
+    maxOperationNumbersInSingleRocksdbWriteBatch maxPendingAddRequestsPerThread
+    maxPendingReadRequestsPerThread maxReadsInProgressLimit maximumNumberOfActiveEntryLogs
+    metastoreMaxEntriesPerScan minNumRacksPerWriteQuorum minNumZonesPerWriteQuorum
+    minUsableSizeForEntryLogCreation minUsableSizeForHighPriorityWrites
+    minUsableSizeForIndexFileCreation minorCompactionInterval minorCompactionMaxTimeMillis
+    nettyMaxFrameSizeBytes numAddWorkerThreads numHighPriorityWorkerThreads numJournalCallbackThreads
+    numLongPollWorkerThreads numOfMemtableFlushThreads numReadWorkerThreads openFileLimit
+    openLedgerRereplicationGracePeriod pageLimit pageSize readBufferSizeBytes replicationRateByBytes
+    requestTimerNumTicks requestTimerTickDurationMs rereplicationEntryBatchSize
+    rocksDBDeleteEntriesBatchSize rwRereplicateBackoffMs serverNumAcceptorThreads serverNumIOThreads
+    serverTcpKeepCnt serverTcpKeepIdle serverTcpKeepIntvl serverTcpLinger serverWriteBufferHighWaterMark
+    serverWriteBufferLowWaterMark skipListArenaChunkSize skipListArenaMaxAllocSize skipListSizeLimit
+    tlsCertFilesRefreshDurationSeconds underreplicatedLedgerRecoveryGracePeriod
+    waitTimeoutOnResponseBackpressureMs writeBufferSizeBytes zkRetryBackoffMaxMs
+    zkRetryBackoffMaxRetries zkRetryBackoffStartMs zkTimeout
+"""
+_FRACTIONS = """
+    diskUsageLwmThreshold diskUsageThreshold diskUsageWarnThreshold localScrubRateLimit
+    majorCompactionThreshold minorCompactionThreshold zkReplicationTaskRateLimit zkRequestRateLimit
+"""
+_WHOLE = re.compile(r"[+-]?\d+|0x[0-9a-fA-F]+|0b[01]+")
+_FRACTION = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[dDfF]?")
+_TYPES: Mapping[str, tuple[Callable[[str], object], str]] = {
+    **dict.fromkeys(_BOOLEANS.split(), (is_boolean, "neither true nor false")),
+    **dict.fromkeys(_INTEGERS.split(), (_WHOLE.fullmatch, "no whole number")),
+    **dict.fromkeys(_FRACTIONS.split(), (_FRACTION.fullmatch, "no number")),
+}
+
+
+def invalid_values(conf: Mapping[str, str]) -> Iterator[str]:
+    """``flushInterval=abc is no whole number``, for each such setting; an empty value is not judged."""
+    for key, value in sorted(conf.items()):
+        valid, otherwise = _TYPES.get(key, (len, ""))
+        if value and "${" not in value and not valid(value.partition(",")[0].strip()):
+            yield f"{key}={value} is {otherwise}"
