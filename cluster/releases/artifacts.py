@@ -93,8 +93,12 @@ def adopt(folder: Path) -> str:
     ``folder`` holds all jars of a server (``lib/`` of a binary distribution), or only BookKeeper's own: then
     the nearest release supplies the others. ``UsageError`` when it holds no ``bookkeeper-server``.
     """
-    found = (path for path in sorted(folder.glob("*.jar")) if not path.name.endswith(_NO_CLASSES))
-    own = {_artifact(path): path for path in found}
+    own: dict[str, Path] = {}
+    for path in sorted(folder.glob("*.jar")):
+        if not path.name.endswith(_NO_CLASSES):
+            _require_jar(path)
+            _require_single(path, own)
+            own[_artifact(path)] = path
     server = own.get(_SERVER)
     if server is None:
         raise UsageError(
@@ -211,6 +215,22 @@ def _built(path: Path, what: str) -> Path:
     if not path.is_file():
         raise PrerequisiteError(f"{what} is not built: {path} is missing", remedy="Run scripts/setup.")
     return path
+
+
+def _require_jar(path: Path) -> None:
+    with path.open("rb") as stream:
+        if stream.read(2) != b"PK":
+            raise UsageError(f"{path} is no jar: it is not a zip file", remedy="build it again, or remove it")
+
+
+def _require_single(path: Path, own: Mapping[str, Path]) -> None:
+    """Refuse a second server: only one of them would run."""
+    other = own.get(_SERVER)
+    if other is not None and _artifact(path) == _SERVER:
+        raise UsageError(
+            f"{path.parent} holds two servers, {other.name} and {path.name}",
+            remedy="remove the one that is not to run, with the other jars of its build",
+        )
 
 
 def _artifact(path: Path) -> str:

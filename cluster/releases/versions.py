@@ -43,9 +43,14 @@ def is_build(version: str) -> bool:
 
 def unsupported(version: str, why: str) -> UsageError:
     """The error for a version that cannot be run; names the value, the nearest and the known ones."""
-    near = get_close_matches(version, PUBLISHED, n=1, cutoff=0.8)
+    match = _FORM.fullmatch(version)
+    line = "" if match is None else f"{match[1]}.{match[2]}."  # the nearest is of the same line
+    near = get_close_matches(version, [one for one in PUBLISHED if one.startswith(line)], n=1, cutoff=0.8)
     hint = f" (nearest: {near[0]})" if near else ""
     return UsageError(
         f"BookKeeper version {version!r} {why}{hint}",
-        remedy=f"Name one of the published versions: {', '.join(PUBLISHED)}.",
+        remedy=(
+            f"Name one of the published versions: {', '.join(PUBLISHED)}. "
+            "For another release, give `lib/` of its binary distribution with --jars."
+        ),
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cluster.releases import artifacts
-from cluster.releases.versions import is_build, parse
+from cluster.releases.versions import is_build, parse, unsupported
 from protocol.errors import PrerequisiteError, UsageError
 
 RELEASE = (
@@ -35,7 +35,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place / "bookkeeper"
 
 
-def filled(folder: Path, *names: str, content: str = "theirs") -> Path:
+def filled(folder: Path, *names: str, content: str = "PK theirs") -> Path:
     folder.mkdir(parents=True)
     for name in names:
         (folder / name).write_text(content)
@@ -47,17 +47,17 @@ def test_own_jars_take_the_place_of_those_of_the_nearest_release(tmp_path: Path,
         tmp_path / "jars",
         "bookkeeper-server-4.19.0-SNAPSHOT.jar",
         "new-part-4.19.0-SNAPSHOT.jar",
-        content="own",
+        content="PK own",
     )
     filled(tmp_path / "more", "bookkeeper-server-4.19.0-SNAPSHOT-tests.jar")
     shutil.copy(tmp_path / "more" / "bookkeeper-server-4.19.0-SNAPSHOT-tests.jar", jars)
     name = artifacts.adopt(jars)
     assert {path.name: path.read_text() for path in (cache / name).iterdir()} == {
-        "bookkeeper-server-4.19.0-SNAPSHOT.jar": "own",
-        "new-part-4.19.0-SNAPSHOT.jar": "own",
-        "netty-buffer-4.2.14.Final.jar": "theirs",
-        "zookeeper-3.9.5.jar": "theirs",
-        "guava-32.0.1-jre.jar": "theirs",
+        "bookkeeper-server-4.19.0-SNAPSHOT.jar": "PK own",
+        "new-part-4.19.0-SNAPSHOT.jar": "PK own",
+        "netty-buffer-4.2.14.Final.jar": "PK theirs",
+        "zookeeper-3.9.5.jar": "PK theirs",
+        "guava-32.0.1-jre.jar": "PK theirs",
     }
     assert is_build(name)
     assert parse(name) == (4, 19, 0)
@@ -70,8 +70,8 @@ def test_a_whole_distribution_stands_alone(tmp_path: Path, cache: Path) -> None:
 
 
 def test_a_build_is_known_by_its_jars(tmp_path: Path) -> None:
-    same = [filled(tmp_path / name, RELEASE[0], content="own") for name in ("a", "b")]
-    other = filled(tmp_path / "c", RELEASE[0], content="other")
+    same = [filled(tmp_path / name, RELEASE[0], content="PK own") for name in ("a", "b")]
+    other = filled(tmp_path / "c", RELEASE[0], content="PK other")
     assert len({artifacts.adopt(folder) for folder in same}) == 1
     assert artifacts.adopt(other) != artifacts.adopt(same[0])
 
@@ -108,3 +108,30 @@ def test_a_build_that_left_the_cache_is_asked_for_again() -> None:
     with pytest.raises(PrerequisiteError, match="is not in the cache"):
         artifacts.require_adopted("4.19.0-jars.0123456789ab")
     artifacts.require_adopted("4.18.0")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        (
+            "bookkeeper-server-4.17.3.jar",
+            "PK",
+            "two servers, bookkeeper-server-4.17.3.jar and bookkeeper-server-4.18",
+        ),
+        ("new-part-4.18.0.jar", "text", "new-part-4.18.0.jar is no jar"),
+    ],
+)
+def test_a_second_server_and_a_file_that_is_no_jar_are_refused(
+    tmp_path: Path, name: str, content: str, said: str
+) -> None:
+    jars = filled(tmp_path / "jars", "bookkeeper-server-4.18.0.jar")
+    (jars / name).write_text(content)
+    with pytest.raises(UsageError, match=said):
+        artifacts.adopt(jars)
+
+
+def test_a_version_that_cannot_be_run_names_its_line_and_the_way_out() -> None:
+    old = unsupported("4.13.0", "is too old")
+    assert "nearest" not in str(old)
+    assert "(nearest: 4.18.0)" in str(unsupported("4.18.1", "is absent"))
+    assert "`lib/` of its binary distribution with --jars" in old.remedy
