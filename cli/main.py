@@ -94,7 +94,9 @@ def _run() -> int:
     except (click.Abort, KeyboardInterrupt) as error:
         return _interrupted(error if isinstance(error, Interrupted) else error.__cause__)
     except click.ClickException as error:
-        error.show()
+        print(typed(f"fencepost: {error.format_message()}"), file=sys.stderr)
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            print(f"  next: `{error.ctx.command_path} --help` lists what it takes", file=sys.stderr)
         return ExitCode.USAGE
     except FencepostError as error:
         print(typed(f"fencepost: {error}"), file=sys.stderr)

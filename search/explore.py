@@ -235,6 +235,8 @@ def _code(found: Exploration) -> tuple[int, str]:
             if one.news and one.verdict == verdict:
                 return code, f"found {', '.join(sorted(one.news))} in {one.path}"
     silent = sum(one.verdict != "valid" for one in found.ended)
-    if silent or not found.ended:
+    if not found.ended:
+        return ExitCode.UNKNOWN, "no run began before the time was over"
+    if silent:
         return ExitCode.UNKNOWN, f"{silent} of {len(found.ended)} runs say nothing"
     return ExitCode.AS_EXPECTED, "nothing was found"
