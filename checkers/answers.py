@@ -32,14 +32,13 @@ from checkers.facts.alterations import changes_since, disturbed, injected
 from checkers.facts.boots import Boot, bookie_of, boot_events, boot_id_of, boot_name, boots_of, outlasted
 from checkers.facts.disks import altered, on_disks
 from checkers.facts.ledgers import RELEASED, histories
-from checkers.facts.parts import entries_of, flagged
 from checkers.facts.versions import in_force
-from checkers.facts.wire import ADDS, boot_ids, denies, proven_answers, proven_answers_about_entries
+from checkers.facts.wire import ADDS, FORCED, boot_ids, denies, proven_answers_about_entries, synced
 from checkers.facts.wording import entries_text
 from checkers.judging.contract import Batch, Checker, Columns, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.judging.found import Found, Row, capped_rows, first_rows
 from checkers.sets.spans import Spans, ints
-from evidence.codes import NEVER, Flag, Kind, Message, Status
+from evidence.codes import NEVER, Message, Status
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.faults import MESSAGES_ONLY, effects_of
 
@@ -77,15 +76,6 @@ def _serving(batch: Batch) -> list[Columns]:
 
 SERVED = LedgerFact("served", "frames", _serving, key=("ledger", "boot_id"))
 """Which boots of bookies acknowledged or denied an entry of each ledger."""
-
-
-def _forces(batch: Batch) -> Columns:
-    forces = proven_answers(batch.frames, Message.FORCE).where(status=Status.EOK)
-    return {"ledger": forces["ledger"], "boot_id": boot_ids(forces), "asked_ns": forces["asked_ns"]}
-
-
-FORCED = LedgerFact("forced", "frames", _forces, key=("ledger", "boot_id"), values={"asked_ns": "max"})
-"""The ledgers that each boot of a bookie confirmed as synced, and when it was last asked to."""
 
 
 class Denied(NamedTuple):
@@ -184,7 +174,8 @@ def _wrong(denied: pa.Table, batch: Batch, facts: LedgerFacts, run: RunFacts) ->
     flushed = _flushed(denied, batch.frames.memo(_acks), run.memo(_flushed_since))
     durable = _flushed(denied, batch.frames.memo(_acks), run.memo(_durable_since))
     durable = _others(_others(durable, held), flushed)
-    durable = durable.filter(_synced(durable, batch, facts))
+    ledger, entry, boot_id, acked_ns = (ints(durable[name]) for name in (*_ENTRY, "acked_by", "acked_ns"))
+    durable = durable.filter(pa.array(synced(ledger, entry, boot_id, acked_ns, batch, facts)))
     own = own.append_column("acked_by", own["boot_id"])
     yield _rows(_OWN, _in_time(own, known, "until_ns"), *Acked._fields)
     yield _rows(_FLUSHED, _in_time(flushed, known, "until_ns"), *Acked._fields)
@@ -216,21 +207,6 @@ def _others(denied: pa.Table, known: pa.Table) -> pa.Table:
     """The denials of entries by boots that another rule does not have already."""
     keys = [*_ENTRY, "boot_id"]
     return denied.join(known.select(keys), keys, join_type="left anti", use_threads=False)
-
-
-def _synced(denied: pa.Table, batch: Batch, facts: LedgerFacts) -> pa.Array:
-    """Whether each acknowledged entry was synced: not deferred, or forced on the bookie afterwards."""
-    adds = batch.operations.where(kind=Kind.ADD)
-    deferred = entries_of(adds.filter(flagged(adds, Flag.DEFERRED_SYNC)))
-    late = deferred.has(*(ints(denied[name]) for name in _ENTRY))
-    forced = facts.memo(_last_forces)
-    takers = zip(denied["ledger"].to_pylist(), denied["acked_by"].to_pylist(), strict=True)
-    forced_ns = ints([forced.get(one, -1) for one in takers])
-    return pa.array(~late | (ints(denied["acked_ns"]) < forced_ns))
-
-
-def _last_forces(facts: LedgerFacts) -> Mapping[tuple[int, int], int]:
-    return {(ledger, boot_id): asked_ns for ledger, boot_id, asked_ns in facts.rows(FORCED)}
 
 
 def _flushed_since(run: RunFacts) -> Mapping[int, int]:

@@ -39,6 +39,7 @@ from checkers.facts.promises import (
     promises_found,
 )
 from checkers.facts.versions import DELETED, duties
+from checkers.facts.wire import FORCED
 from checkers.facts.wording import entries_text, some_notes
 from checkers.judging.contract import EVERY_LEDGER, Batch, Checker, LedgerFacts, Rows, RunFacts, value_at
 from checkers.judging.found import Found, capped_rows, set_rows, span_rows
@@ -71,7 +72,7 @@ class Durability(Checker):
         "census_answers",
         "census_passes",
     )
-    facts = (*FACTS, *PROMISES, BORN, OPENED, REFUSED, FORGERIES)
+    facts = (*FACTS, *PROMISES, BORN, OPENED, REFUSED, FORGERIES, FORCED)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """The fates of the promised entries, the lost ones by class, and who had these."""
@@ -91,7 +92,7 @@ class Durability(Checker):
         if not len(bad):
             return Found.from_tables(*tables, **counts)
         last = max(facts.memo(passes), default=0)
-        had = holders_of(bad, batch, last)
+        had = holders_of(bad, batch, last, facts)
         classes = classified(fates.lost, had, knowledge(facts, run), facts)
         asked = inside(batch.census.where(pass_number=last), bad)
         tables += [*_whose_rows(had, asked), *promise_rows(batch, bad)]

@@ -175,9 +175,11 @@ def _never_lost(ledger: int, entries: Ints, holders: Holders, known: KnownBoots)
         kept |= had & holders.shown_by(boot_id).holds(ledger, entries)
         if bookie_of(boot_id) in due:
             duty = had & due[bookie_of(boot_id)]
-            if boot_id in known.steady:
+            if boot_id in known.unpowered:
+                kept |= duty & holders.durable.get(boot_id, Spans.empty()).holds(ledger, entries)
+            elif boot_id in known.steady:
                 kept |= duty
-            elif boot_id in on_disk and boot_id not in known.altered:
+            if boot_id in on_disk and boot_id not in known.altered:
                 kept |= duty & on_disk[boot_id]
     return kept
 

@@ -11,7 +11,7 @@ cross the wire in a form that could be recognised here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -20,10 +20,11 @@ from checkers.facts.boots import bookie_of, boot_events, boots_of, outlasted
 from checkers.facts.disks import altered, copied_disks, fallen, on_disks
 from checkers.facts.ledgers import histories, passes
 from checkers.facts.parts import entries_of
-from checkers.facts.wire import ADDS, answers, boot_ids, is_sure
+from checkers.facts.wire import ADDS, answers, boot_ids, is_sure, synced
 from checkers.judging.contract import Batch, LedgerFacts, Rows, RunFacts
 from checkers.sets.spans import Bools, Ints, Spans
 from evidence.codes import NEVER, Holding, Status
+from protocol.faults import Loses
 
 _LOG_READ = "log_read"
 _REPAIRED = ("full_check_complete", "ledger_check_and_copy_end")
@@ -35,11 +36,13 @@ By = Mapping[int, Spans]
 class Holders:
     """Who had entries.
 
-    ``held`` are the acknowledgements of boots, ``doubtful`` those of an unknown boot, ``on_disk`` what
-    copied disks of boots held, ``shown`` the copies of bookies in the last census pass, whatever their bytes.
+    ``held`` are the acknowledgements of boots, ``durable`` those of them that were no deferred adds, or
+    forced afterwards, ``doubtful`` those of an unknown boot, ``on_disk`` what copied disks of boots held,
+    ``shown`` the copies of bookies in the last census pass, whatever their bytes.
     """
 
     held: By = field(default_factory=dict)
+    durable: By = field(default_factory=dict)
     doubtful: Spans = field(default_factory=Spans.empty)
     on_disk: By = field(default_factory=dict)
     shown: By = field(default_factory=dict)
@@ -63,19 +66,22 @@ def acknowledged(batch: Batch) -> Iterator[Rows]:
         yield answers(batch.frames, kind).where(status=Status.EOK)
 
 
-def holders_of(entries: Spans, batch: Batch, last: int) -> Holders:
+def holders_of(entries: Spans, batch: Batch, last: int, facts: LedgerFacts) -> Holders:
     """Who had some entries; ``last`` is the number of the last census pass."""
     held: dict[int, Spans] = {}
+    durable: dict[int, Spans] = {}
     doubtful = Spans.empty()
     for rows in acknowledged(batch):
         mine = inside(rows, entries)
         sure = mine.filter(is_sure(mine))
-        for boot_id, those in by(sure, boot_ids(sure)).items():
-            held[boot_id] = held.get(boot_id, Spans.empty()) | those
+        kept = synced(sure["ledger"], sure["entry"], boot_ids(sure), sure["received_ns"], batch, facts)
+        for had, part in ((held, sure), (durable, sure.filter(kept))):
+            for boot_id, those in by(part, boot_ids(part)).items():
+                had[boot_id] = had.get(boot_id, Spans.empty()) | those
         doubtful |= entries_of(mine.filter(~is_sure(mine)))
     copies = inside(batch.census.where(pass_number=last, holding=Holding.PRESENT), entries)
     on_disk = {boot_id: entries & held for boot_id, held in batch.memo(on_disks).items()}
-    return Holders(held, doubtful, on_disk, by_bookie(copies))
+    return Holders(held, durable, doubtful, on_disk, by_bookie(copies))
 
 
 def by(rows: Rows, who: Ints) -> dict[int, Spans]:
@@ -107,12 +113,12 @@ def why_not(run: RunFacts) -> str | None:
 class KnownBoots:
     """What is known of the boots of bookies, by their numbers, and of what became of what they had.
 
-    ``steady`` are boots that never lost what they had. ``copied`` are the disks copied at an
-    unclean death; ``fallen`` the boots whose end by a recorded fault may have taken what they had,
-    ``altered`` those whose disk a fault may have changed afterwards, ``emptied`` those of whose disk a fault
-    has taken all since, and when (ns). ``repairs`` are the checks that boots completed, of one ledger or of
-    all: from then on they have what they should. Those are all unless ``unlogged`` names boots of guarded
-    bookies, which repair themselves, whose log was not read.
+    ``steady`` are boots that never lost what they had; ``unpowered`` ones may have lost what was not synced.
+    ``copied`` are the disks copied at an unclean death; ``fallen`` the boots whose end by a recorded fault
+    may have taken what they had, ``altered`` those whose disk a fault may have changed afterwards,
+    ``emptied`` those of whose disk a fault has taken all since, and when (ns). ``repairs`` are the checks
+    that boots completed, of one ledger or of all: from then on they have what they should. Those are all
+    unless ``unlogged`` names boots of guarded bookies, which repair themselves, whose log was not read.
     """
 
     def __init__(self, facts: LedgerFacts, run: RunFacts) -> None:
@@ -126,6 +132,13 @@ class KnownBoots:
             for boot_id, boot in self.boots.items()
             if boot.bookie not in spoiled
             and (not (boot.unclean and boot.dying_ns <= until_ns) or outlasted(boot, run))
+        }
+        self.unpowered = {
+            life
+            for life in self.steady
+            for boot in [self.boots[life]]
+            if boot.unclean and boot.dying_ns <= until_ns
+            if not outlasted(replace(boot, least_loss=Loses.UNSYNCED), run)
         }
         self.copied = copied_disks(run)
         self.fallen, self.altered = fallen(run), altered(run)

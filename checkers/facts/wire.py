@@ -13,10 +13,11 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from checkers.facts.boots import boot_id_of
-from checkers.judging.contract import Batch, Columns, LedgerFact, Rows, RunFacts
+from checkers.facts.parts import entries_of, flagged
+from checkers.judging.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.sets.ordering import Column
-from checkers.sets.spans import Bools, Ints
-from evidence.codes import EXPLICIT_NEGATIVES, NEVER, Direction, FrameFlag, Message, Status
+from checkers.sets.spans import Bools, Ints, ints
+from evidence.codes import EXPLICIT_NEGATIVES, NEVER, Direction, Flag, FrameFlag, Kind, Message, Status
 from protocol.addresses import link_name
 
 ADDS = (Message.ADD, Message.RECOVERY_ADD)
@@ -103,3 +104,29 @@ def rule_text(run: RunFacts, source: int, bookie: int, rule: int) -> str:
         if (link, rule) in known:
             return f"fault {fault['fault']} ({fault['kind']} {fault['target']}, rule {rule} of link {link})"
     return f"rule {rule} of link {link}"
+
+
+def _forces(batch: Batch) -> Columns:
+    forces = proven_answers(batch.frames, Message.FORCE).where(status=Status.EOK)
+    return {"ledger": forces["ledger"], "boot_id": boot_ids(forces), "asked_ns": forces["asked_ns"]}
+
+
+FORCED = LedgerFact("forced", "frames", _forces, key=("ledger", "boot_id"), values={"asked_ns": "max"})
+"""The ledgers that each boot of a bookie confirmed as synced, and when it was last asked to."""
+
+
+def synced(
+    ledger: Column, entry: Column, boot_id: Column, acked_ns: Column, batch: Batch, facts: LedgerFacts
+) -> Bools:
+    """Whether each entry that a boot acknowledged was synced: not deferred, or forced there afterwards."""
+    adds = batch.operations.where(kind=Kind.ADD)
+    late = entries_of(adds.filter(flagged(adds, Flag.DEFERRED_SYNC))).has(ledger, entry)
+    if not late.any():
+        return ~late
+    forced = facts.memo(_last_forces)
+    takers = zip(ledger.tolist(), boot_id.tolist(), strict=True)
+    return ~late | (acked_ns < ints([forced.get(one, -1) for one in takers]))
+
+
+def _last_forces(facts: LedgerFacts) -> Mapping[tuple[int, int], int]:
+    return {(ledger, boot_id): asked_ns for ledger, boot_id, asked_ns in facts.rows(FORCED)}

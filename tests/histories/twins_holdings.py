@@ -13,6 +13,7 @@ from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Direction, FrameFlag, Holding, Message, Status
 from tests.histories.rows import DENIALS, Row, chain, complete_chain, last_pass, proven, rows, sure, write_set
 from tests.histories.story import Fact
+from tests.histories.twins_kept import synced
 
 Boot = tuple[int, int]
 CHANGES_DISKS = ("wipe", "corrupt")
@@ -176,7 +177,10 @@ def never_lost(history: list[Fact], run: RunFacts, boot: Boot, ledger: int, entr
     until = max((row["answered_ns"] for row in last_pass(history)), default=NEVER)
     faults = [fault["kind"] for fault in run.faults if boot[0] in hit(run, fault)]
     alive = bool(events(run, boot, "started")) and not (unclean(run, boot) and death(run, boot)[0] <= until)
-    outlasted = least(run, boot) > max(TAKES.get(kind, 0) for kind in (*faults, "kill"))
+    acks = [row for row in proven(history) if is_ack(row, ledger, entry)]
+    forced = any(synced(history, row) for row in acks if (row["bookie"], row["boot"]) == boot)
+    taken = max(TAKES.get(kind, 0) for kind in (*faults, "kill"))
+    outlasted = min(least(run, boot), 3 if forced else 2) > taken
     untouched = not any(kind in CHANGES_DISKS for kind in faults)
     kept = boot in on_disks(history, ledger, entry) and not changed_since(run, boot)
     return to_the_end(history, run, boot, ledger, entry) and (kept or (untouched and (alive or outlasted)))
