@@ -88,6 +88,8 @@ _TYPES: Mapping[str, tuple[Callable[[str], object], str]] = {
 def invalid_values(conf: Mapping[str, str]) -> Iterator[str]:
     """``flushInterval=abc is no whole number``, for each such setting; an empty value is not judged."""
     for key, value in sorted(conf.items()):
-        valid, otherwise = _TYPES.get(key, (len, ""))
-        if value and "${" not in value and not valid(value.partition(",")[0].strip()):
+        if key not in _TYPES or not value or "${" in value:
+            continue
+        valid, otherwise = _TYPES[key]
+        if not valid(value.partition(",")[0].strip()):
             yield f"{key}={value} is {otherwise}"

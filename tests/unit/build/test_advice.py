@@ -106,7 +106,7 @@ def test_keys_of_the_component_for_streams_are_not_called_ignored() -> None:
         ("journalWriteData", ["true", "OFF", "1"], ["flase", "2"]),
         ("flushInterval", ["10000", "0x10", "", "${other}"], ["abc", "10.5", "10s"]),
         ("diskUsageThreshold", ["0.95", "1", ".5"], ["95%", "x95"]),
-        ("metadataServiceUri", ["anything"], []),
+        ("metadataServiceUri", ["anything", ",", ",a"], []),
     ],
 )
 def test_values_that_cannot_be_converted(key: str, good: list[str], bad: list[str]) -> None:

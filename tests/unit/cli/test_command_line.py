@@ -60,6 +60,8 @@ def test_a_folder_that_cannot_be_written_is_named_with_the_next_step() -> None:
     ("words", "message"),
     [
         ("chek", "no command 'chek'"),
+        ("chek", "fencepost: "),
+        ("run --frob", "run --help` lists what it takes"),
         ("chek", "'check'?"),
         ("run bp46", "`bp46` is a folder of"),
         ("run soak/kill9 --rounds 2", "cannot go through 2 rounds: `load` does not end with a round"),
