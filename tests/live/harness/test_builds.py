@@ -32,4 +32,7 @@ def test_a_build_runs_as_a_release_does_and_says_so(fencepost: Start, tmp_path: 
         "1234",
         "7",
     )
-    assert stored["user_conf"]["bookie"] == {"openFileLimit": "1234"}
+    assert stored["user_conf"]["bookie"] == {
+        "openFileLimit": "1234",
+        "ledgerStorageClass": "org.apache.bookkeeper.bookie.SortedLedgerStorage",  # BookKeeper's default
+    }
