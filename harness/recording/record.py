@@ -70,8 +70,8 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator:
             if judge is not None:
                 judge.wait_warm()
             ledgers = Ledgers(steps, rounds=plan.plan.rounds)
-            active = Nemesis(cluster, faults.write, ledger=ledgers.id, random=plan.stream)
-            context = RunContext(cluster, active, ledgers, narrator, plan, folder, steps)
+            nemesis = Nemesis(cluster, faults.write, ledger=ledgers.id, random=plan.stream)
+            context = RunContext(cluster, nemesis, ledgers, narrator, plan, folder, steps)
             if prepared.request.steps_s is not None:
                 context.steps_until = time.monotonic() + prepared.request.steps_s
             try:
