@@ -243,33 +243,32 @@ def table_of(found: Sequence[tuple[Experiment, Trial]], units: Sequence[Experime
 def test_the_table_has_a_row_for_each_mode_and_protocol_with_its_bound(root: Path) -> None:
     units = stated_units(root=root)
     table = table_of(measured(units), units)
-    assert "| `try/messages` | protected | V3 | 4.18.0 | 20 rounds | 20 | below 14 % | 10 |" in table
-    assert "| `try/crashes` | journal | V2 | 4.18.0 | 3 runs | 3 | below 64 % | 20 |" in table
-    assert len(table) == 2 + 2 + 4
+    assert "| `try/messages` | V3, 4.18.0 | protected, journal 20 of 20 rounds |  | 14 % | 10 |" in table
+    assert "| `try/crashes` | V2, 4.18.0 | protected, journal 3 of 3 |  | 64 % | 20 |" in table
+    assert table[0].endswith("As expected: 52 of 52 trials of today's plans,")
+    assert len(table) == 3 + 2 + 1 + 2
 
 
 def test_the_table_tells_rates_and_what_was_not_as_stated(root: Path) -> None:
     units = journal_crashes(root)
-    shown = (Shown("defect fencing on main", "sometimes", 1, 1),)
+    shown = (Shown("defect fencing on main", "sometimes", 1, 1), Shown("defect lac", "sometimes", 0, 9))
     found = [stated(units[0], shown=shown), stated(units[1], as_stated=0, verdict="unknown", why="no census")]
     found.append(stated(units[2], as_stated=0, verdict="error", why="b1 ended on its own"))
-    table = table_of(list(zip(units, found, strict=True)), units)
-    assert "3 runs | 1 (2 unknown) | otherwise: below 99 %; defect fencing on main in 1 of 1" in table[2]
-    assert table[-2:] == [
-        "- `try/crashes` journal V3 4.18.0: unknown: no census",
-        "- `try/crashes` journal V3 4.18.0: error: b1 ended on its own",
-    ]
+    table, of = table_of(list(zip(units, found, strict=True)), units), "`try/crashes` journal V3 4.18.0"
+    assert "| `try/crashes` | V3, 4.18.0 | journal 1 of 3 (2 unknown) |  | 99 % | 20 |" in table
+    assert "| `try/crashes` | journal V3 4.18.0 | defect fencing on main | 1 of 1 | 2.5 % to 100 % |" in table
+    assert "| `try/crashes` | journal V3 4.18.0 | defect lac | 0 of 9 | below 29 %: perhaps fixed |" in table
+    assert table[-2:] == [f"- {of}: unknown: no census", f"- {of}: error: b1 ended on its own"]
 
 
 def test_the_table_says_what_was_measured_with_another_plan_and_what_was_not(root: Path) -> None:
     units = stated_units(root=root, only=["try/messages"])
     (row, _) = rows_of(measured(units))
     table = series_table([replace(row, plan="")], units)
-    assert "| 20 rounds, earlier plan | 20 |" in table[2]
+    assert "| `try/messages` | V3, 4.18.0 |  | protected 20 of 20 rounds | 14 % | 10 |" in table
     assert table[-1] == "- `try/messages`: journal V3 4.18.0"
-    older = stated_units(root=root, only=["try/messages"], versions=["4.17.3"])
-    table = table_of(measured(older), units)
-    assert "| `try/messages` | protected | V3 | 4.17.3 | 20 rounds | 20 | below 14 % | 10 |" in table
+    table = table_of(measured(stated_units(root=root, only=["try/messages"], versions=["4.17.3"])), units)
+    assert "| `try/messages` | V3, 4.17.3 | protected, journal 20 of 20 rounds |  | 14 % | 10 |" in table
 
 
 def test_rows_come_back_and_a_part_of_the_series_leaves_the_others(root: Path, tmp_path: Path) -> None:
@@ -292,7 +291,7 @@ def test_rows_come_back_and_a_part_of_the_series_leaves_the_others(root: Path, t
 
 def test_a_row_grows_by_runs_that_it_does_not_count_yet(root: Path, tmp_path: Path) -> None:
     units = journal_crashes(root)
-    shown = (Shown("defect fencing on main", "sometimes", 1, 1),)
+    shown = (Shown("defect fencing on main", "sometimes", 1, 1), Shown("defect lac", "sometimes", 0, 9))
     results = {"shown": shown}, {"as_stated": 0, "why": "late"}, {"shown": shown}
     runs = [(unit, stated(unit, **more)) for unit, more in zip(units, results, strict=True)]
     (all_at_once,) = rows_of(runs)
@@ -368,7 +367,7 @@ def test_the_command_makes_the_table_of_what_is_kept(tmp_path: Path) -> None:
     arguments = ["--table", "--results", str(tmp_path / "results"), "--document", str(document)]
     for more in ([], ["--protocol", "V3"]):
         result = CliRunner().invoke(scenarios.command, [*arguments, *more])
-        assert (result.exit_code, result.output.splitlines()[0][:12]) == (3, "| scenario |")
+        assert (result.exit_code, result.output.splitlines()[3][:12]) == (3, "| scenario |")
         assert "control, bp46/truncation: mode unprotected, not run" in result.output
         assert result.output.endswith("nothing was measured: none of these runs has a result\n")
 
