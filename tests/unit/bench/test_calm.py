@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from bench.calm import SOAKS, injected, without_faults
+from bench.calm import SOAKS, Calm, injected, summary, without_faults
+from evidence.findings import Verdict
 from evidence.folder import RunFolder
 from harness.vocabulary import words
+from plans.expected.expectations import Holds
 from plans.load import find, load
 from plans.resolve import resolve
 from protocol.modes import MODES
@@ -22,6 +25,23 @@ def test_of_a_soak_only_its_loads_are_left(soak: str, mode: str) -> None:
     resolved = resolve(plan, 1, mode)
     assert [step.name for step in resolved.plan.steps] == ["load", "wait_for", "end_load"]
     assert plan.name.startswith("calm/")
+    assert plan.expect[mode] == (Holds(),), "a loss would be excused"
+
+
+def ended(*kinds: str, unstated: tuple[str, ...] = ()) -> Calm:
+    findings = tuple(SimpleNamespace(kind=kind, text="w1.1") for kind in kinds)
+    judgements = {"metadata": SimpleNamespace(findings=findings, seen={})}
+    verdict = SimpleNamespace(judgements=judgements, verdict=Verdict.ANOMALY if kinds else Verdict.VALID)
+    return Calm("calm/kill9", "journal", 1, verdict, unstated=unstated)  # type: ignore[arg-type]
+
+
+def test_a_known_defect_is_named_and_flags_no_run() -> None:
+    known, other = ended("wrong_length"), ended("wrong_length", unstated=("metadata",))
+    assert known.found == ["a known defect: metadata/wrong_length: w1.1"]
+    assert other.found == ["flagged: metadata/wrong_length: w1.1"]
+    runs = "live runs without faults were flagged"
+    assert summary([known, ended()]) == f"0 of 2 {runs}, 1 met a known defect; 1 valid, 0 unknown"
+    assert summary([other]) == f"1 of 1 {runs}, 0 met a known defect; 0 valid, 0 unknown"
 
 
 def test_a_fault_or_a_process_that_ended_is_told(tmp_path: Path) -> None:
