@@ -6,7 +6,7 @@ States what was judged; names no host, user or path. For a shrunk run, the steps
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from evidence.findings import Finding, read_verdict
@@ -71,12 +71,13 @@ def issue_markdown(found: FoundRun, results: Path | None = None) -> str:
     shrunk = found.path / SHRUNK
     run, proof = mode.run, None if mode.lacking else proof_of(mode)
     host, source = run.get("host") or {}, run["plan"].get("source") or {}
+    seeded, pages = seeded_lines(mode.folder), list(pages_of(run["scenario"]))
     text = render(
         "issue.md.jinja",
-        seeded=seeded_lines(mode.folder),
-        title=_title(mode),
+        seeded=seeded,
+        title=_title(mode, [] if seeded else pages),
         verdict=mode.verdict,
-        pages=list(_pages(run)),
+        pages=pages,
         minimal=shrunk.read_text(encoding="utf-8").rstrip() if shrunk.is_file() else "",
         steps=_steps(mode),
         settings=_settings(run),
@@ -96,9 +97,14 @@ def issue_markdown(found: FoundRun, results: Path | None = None) -> str:
     return redactor_for(found).text(str(text))
 
 
-def _title(mode: StoredMode) -> str:
-    """Component and symptom: ``Bookie: entries 0..49 lost (DbLedgerStorage, BookKeeper 4.18.0)``."""
+def _title(mode: StoredMode, pages: Sequence[tuple[str, str]]) -> str:
+    """Component and symptom: ``Bookie: entries 0..49 lost (DbLedgerStorage, BookKeeper 4.18.0)``.
+
+    A run that went as its plan states has the title of the one page that describes it.
+    """
     release = f"BookKeeper {mode.run['bookkeeper']}"
+    if len(pages) == 1 and mode.findings and mode.comparison.get("met"):
+        return f"{pages[0][1]} ({release})"
     if not mode.findings:
         return f"{plain(mode.verdict.headline)} ({release})"
     first = mode.findings[0]
@@ -114,9 +120,10 @@ def _symptom(mode: StoredMode, finding: Finding) -> str:
     return f"{finding.kind.replace('_', ' ')}, {finding.count:,} in {mode.ledger_name(finding.ledger)}"
 
 
-def _pages(run: RunTree) -> Iterator[tuple[str, str]]:
+def pages_of(scenario: str) -> Iterator[tuple[str, str]]:
     """Pages of findings that name the scenario as their reproduction: name and title."""
-    command = re.compile(rf"^fencepost run {re.escape(run['scenario'])}(?![\w/-])", re.M)
+    row = r"^\| \*\*Reproduce\*\* \|.*`fencepost run "
+    command = re.compile(rf"(?:^fencepost run |{row}){re.escape(scenario)}(?![\w/-])", re.M)
     homes = [parent / "docs" / "findings" for parent in Path(__file__).parents]
     for page in sorted(page for home in homes for page in home.glob("*.md") if page.name != "README.md"):
         text = page.read_text(encoding="utf-8")
@@ -136,9 +143,14 @@ def _findings(mode: StoredMode) -> dict[str, object]:
 
 
 def _steps(mode: StoredMode) -> dict[str, object]:
-    """The steps of the round in which the most serious finding's ledger was created."""
+    """The steps of the round in which the most serious finding's ledger was created.
+
+    Without the waits until a fault has acted: the fault's step says what it does.
+    """
     done: list[StepLine] = [
-        one for one in read_lines(mode.folder.steps).records if one.get("text") and "began_ns" in one
+        one
+        for one in read_lines(mode.folder.steps).records
+        if one.get("text") and "began_ns" in one and one.get("params", {}).get("condition") != "acted"
     ]
     own = mode.round_of(mode.findings[0].ledger) if mode.findings else None
     first_ns = own[0] if own else mode.began_ns
@@ -161,7 +173,7 @@ def _moments(proof: Proof, mode: StoredMode) -> Iterator[str]:
 
 
 def _errors(mode: StoredMode) -> list[str]:
-    """Errors in the logs of bookies, each text once."""
+    """Errors in the logs of bookies, each once: texts that differ in numbers only are one."""
     found: dict[str, str] = {}
     for log in mode.folder.boot_logs():
         server, boot = log.parent.name, log.stem.replace("boot-", "boot ")
@@ -169,7 +181,7 @@ def _errors(mode: StoredMode) -> list[str]:
             continue
         for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
             if (error := _ERROR.match(line)) and _HARMLESS not in line:
-                found.setdefault(error[1], f"{server} {boot}  ERROR {error[1]}"[:200])
+                found.setdefault(re.sub(r"\d+", "#", error[1]), f"{server} {boot}  ERROR {error[1]}"[:200])
     more = len(found) - MOST_LOG_LINES
     return [*list(found.values())[:MOST_LOG_LINES], *([f"and {more:,} more"] if more > 0 else [])]
 
@@ -187,10 +199,11 @@ def _often(mode: StoredMode, results: Path | None) -> Iterator[str]:
         yield f"In {len(ledgers)} of {rounds} rounds of this run."
     if results is not None:
         shown, of = _shown_in_store(results, mode, first)
-        yield (
-            f"In {shown} of {of} stored runs of `{mode.run['scenario']}` in mode `{mode.folder.mode}` "
-            f"on BookKeeper {mode.run['bookkeeper']}."
-        )
+        if of:
+            yield (
+                f"In {shown} of {of} stored runs of `{mode.run['scenario']}` in mode `{mode.folder.mode}` "
+                f"on BookKeeper {mode.run['bookkeeper']}."
+            )
 
 
 def _shown_in_store(results: Path, mode: StoredMode, finding: Finding) -> tuple[int, int]:

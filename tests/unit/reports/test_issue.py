@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
 from evidence.folder import read_json, write_json
 from protocol.errors import EvidenceError
-from reports.issue import issue_markdown
+from reports.issue import issue_markdown, pages_of
 from tests.unit.reports.stored_run import HOSTILE, stored_run
+
+FINDINGS = Path(__file__).parents[3] / "docs" / "findings"
+REPRODUCED = re.compile(r"^\| \*\*Reproduce\*\* \| `fencepost run ([\w/-]+)", re.M)
 
 
 def headings(text: str) -> list[str]:
@@ -85,9 +90,43 @@ def test_the_page_of_a_finding_is_named_and_the_bookies_errors_are_quoted_once(t
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_text(
             "0 17 ERROR [main] BookieImpl - Exception while replaying journals, shutting down {}\n"
+            f"0 18 ERROR [main] BookieImpl - Error reading ledger {boot}\n"
         )
     text = issue_markdown(found)
+    assert text.count("Error reading ledger") == 1
     assert "`docs/findings/never-boots.md`: Bookie: after a crash" in text
     assert "b1 boot 1  ERROR [main] BookieImpl - Exception while replaying journals, shutting down {}" in text
     assert text.count("Exception while replaying") == 1
     assert "docs/findings/refused-owner.md" not in text
+
+
+def test_each_page_is_found_from_the_scenario_that_its_head_names() -> None:
+    named = [
+        (page.name, one) for page in FINDINGS.glob("*.md") for one in REPRODUCED.findall(page.read_text())
+    ]
+    assert len(named) == len(list(FINDINGS.glob("*.md"))) - 1
+    assert [(page, one) for page, one in named if page not in dict(pages_of(one))] == []
+
+
+def test_a_run_as_stated_has_the_title_of_its_page(tmp_path: Path) -> None:
+    found = stored_run(tmp_path, scenario="bp46/never-boots")
+    title = f"# {dict(pages_of('bp46/never-boots'))['never-boots.md']} (BookKeeper 4.18.0)"
+    assert issue_markdown(found).startswith(title)
+    whole = read_json(found.path / "verdict.json")
+    whole["modes"]["unprotected"]["met"] = False
+    write_json(found.path / "verdict.json", whole)
+    assert issue_markdown(found).startswith("# Bookie: 1 of 50 acknowledged entries lost (")
+
+
+def test_a_wait_for_a_fault_is_no_step_and_a_store_without_such_a_run_is_not_quoted(tmp_path: Path) -> None:
+    found = stored_run(tmp_path)
+    (tmp_path / "empty").mkdir()
+    before = issue_markdown(found, tmp_path / "empty")
+    assert "stored runs" not in before
+    path = next(one for one in found.modes if one.mode == "unprotected").steps
+    written = path.read_text()
+    wait = json.loads(written.splitlines()[-1]) | {"text": "f1 has acted 1 of 1 times"}
+    path.write_text(f"{written}{json.dumps(wait)}\n")
+    assert "f1 has acted" in issue_markdown(found)
+    path.write_text(f"{written}{json.dumps(wait | {'params': {'condition': 'acted'}})}\n")
+    assert issue_markdown(found, tmp_path / "empty") == before
