@@ -37,7 +37,7 @@ _CLASSES = {
     "put_back": "the run had set the ledger's metadata back",
     "undetermined": "it is not proven how every copy was lost",
 }
-"""The classes of a loss in a few words; the rules are in docs/verdicts.md."""
+"""The classes of a loss in a few words; the rules are in docs/verdicts/losses.md."""
 HEADINGS = ("case", "document", "decision", "difference")
 _WIDEST = (24, 44, 30, 40)
 _GAP = "  "

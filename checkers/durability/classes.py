@@ -13,7 +13,7 @@ no repair was completed by a bookie that should hold it. If a close cut the entr
 quorum of them may still have had it then. A repair before the first of them makes a holder as
 well, though nothing of it crossed the wire, and so does a disk that held it. Copies that replication made are
 known by the metadata that names them. What the last census shows was not lost. Source: the rules in
-``docs/verdicts.md``.
+``docs/verdicts/losses.md``.
 """
 
 from __future__ import annotations

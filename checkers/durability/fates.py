@@ -3,7 +3,8 @@
 Lost needs proof: the ledger's last close lies below the entry, or every bookie that was ever to store the
 entry answered in the last census pass that it has no such entry. Corrupt needs that nothing but other bytes
 was found anywhere. An entry that a final read delivered is kept, unless that pass began after the read
-and all that it found were such answers. Sources: BP-46 ("A note on Response Codes"), ``docs/verdicts.md``.
+and all that it found were such answers. Sources: BP-46 ("A note on Response Codes"),
+``docs/verdicts/losses.md``.
 """
 
 from __future__ import annotations

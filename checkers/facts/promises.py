@@ -1,7 +1,7 @@
 """What must be kept, and who was promised it.
 
 Sources: BP-31 (the durability contract), the replication protocol ("Guarantees"), and the rules
-in ``docs/verdicts.md``. A promise is an ok add without DEFERRED_SYNC, a deferred add that was
+in ``docs/verdicts/losses.md``. A promise is an ok add without DEFERRED_SYNC, a deferred add that was
 acknowledged before an ok force was invoked, every id up to a LAC that a client received, every
 entry that a confirmed read returned and, once CLOSED, every id up to the last entry. A delete
 that was invoked releases its ledger, unless it failed before anything was sent.
