@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cluster.releases.versions import parse
+from cluster.releases.versions import parse, within
 from protocol.modes import DB_STORAGE, DEFAULT_STORAGE, STORAGE, flag, mode_of
 from protocol.wording import counted
 
@@ -78,7 +78,7 @@ def of_parts(conf: Conf, version: str) -> Iterator[str]:
 def _index(version: str) -> Iterator[tuple[str, list[Known]]]:
     """The parts of the index, each with its findings on this release."""
     text = INDEX.read_text(encoding="utf-8")
-    first = _first_releases(text)
+    releases = releases_of(text)
     for part, body in re.findall(r"^### (.+)\n((?:(?!##).*\n)*)", text, re.M):
         rows = re.findall(r"^\| \[(.+)\]\(([\w-]+)\.md\) \| ([^|]+) \|", body, re.M)
         yield (
@@ -86,21 +86,16 @@ def _index(version: str) -> Iterator[tuple[str, list[Known]]]:
             [
                 Known(page, title, effect)
                 for title, page, effect in rows
-                if parse(version) >= parse(first.get(page, "4.14.0"))
+                if page not in releases or within(version, releases[page])
             ],
         )
 
 
-def _first_releases(index: str) -> dict[str, str]:
-    """The first affected release by page; a finding that is not listed affects all."""
+def releases_of(index: str) -> dict[str, str]:
+    """The affected releases by page, from the table "By release"; one that is not listed affects all."""
     listed = index.partition("## By release\n")[2].partition("\n## ")[0]
-    items = re.findall(r"^- \*\*([\d.]+)\*\*:(.*?)(?=^- |\Z)", listed, re.M | re.S)
-    return {
-        page: version
-        for version, text in items
-        for page in re.findall(r"\]\(([\w-]+)\.md\)", text.partition("  Other releases")[0])
-        if page != "read-limit"  # listed with its default only
-    }
+    rows = re.findall(r"^\| ((?:from )?[\d.]+.*) \| (.+) \|$", listed, re.M)
+    return {page: ranges for ranges, pages in rows for page in re.findall(r"\]\(([\w-]+)\.md\)", pages)}
 
 
 def _db_storage(conf: Conf) -> bool:

@@ -21,6 +21,7 @@ PUBLISHED = (
     "4.17.0", "4.17.1", "4.17.2", "4.17.3",
     "4.18.0",
 )  # fmt: skip
+_RANGE = re.compile(r"from ([\d.]+) on|([\d.]+)(?: to ([\d.]+))?")
 _FORM = re.compile(r"(\d{1,4})\.(\d{1,4})\.(\d{1,4})(-jars\.[0-9a-f]{12})?")
 
 
@@ -33,6 +34,21 @@ def parse(version: str) -> tuple[int, int, int]:
     if (major, minor, patch) < FIRST_SUPPORTED:
         raise unsupported(version, "is older than 4.14, the first release with journalWriteData")
     return major, minor, patch
+
+
+def within(version: str, ranges: str) -> bool:
+    """Whether a version is in ranges of the form ``4.15.5 and from 4.16.3 on`` or ``4.14.6 to 4.14.8``."""
+    asked, found = parse(version), False
+    for one in ranges.split(" and "):
+        match = _RANGE.fullmatch(one)
+        if match is None:
+            raise ValueError(f"{one!r} is no range of releases")
+        since, first, last = (parse(text) if text else None for text in match.groups())
+        if since is not None:
+            found |= asked >= since
+        elif first is not None:
+            found |= first <= asked <= (last or first)
+    return found
 
 
 def is_build(version: str) -> bool:

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from cluster.releases.versions import within
+
 README_LINES = 150
 CELL_WORDS = 20
 FINDING_ROWS = [
@@ -97,7 +99,7 @@ def test_every_finding_is_in_the_index_once(root: Path) -> None:
     findings = root / "docs" / "findings"
     index = (findings / "README.md").read_text()
     pages = {page.name for page in findings.glob("*.md")} - {"README.md"}
-    assert {name for name in pages if index.count(f"]({name}) |") != 1} == set()
+    assert sorted(re.findall(r"^\| \[.+\]\(([\w-]+\.md)\) \|", index, re.M)) == sorted(pages)
 
 
 def test_every_finding_has_the_form_of_a_bug_report(root: Path) -> None:
@@ -130,19 +132,20 @@ def test_readme_counts_the_threads_of_the_index(root: Path) -> None:
     assert set(upstream) == {"open", "closed", "symptom", "none"}
 
 
-def test_the_index_has_the_first_release_of_each_finding(root: Path) -> None:
+def test_the_index_has_the_releases_of_each_finding(root: Path) -> None:
     findings = root / "docs" / "findings"
     index = (findings / "README.md").read_text().split("## By release\n")[1].split("\n## ")[0]
-    items = re.findall(r"^- \*\*([\d.]+)\*\*:(.*?)(?=^- |\Z)", index, re.M | re.S)
-    listed = {
-        name: _version(version) for version, text in items for name in re.findall(r"\]\(([\w-]+)\.md\)", text)
-    }
-    # Its page is about another limit than the default.
-    assert listed.pop("read-limit") == (4, 18, 0)
-    pages = {
-        page.stem: first_release(page.read_text()) for page in findings.glob("*.md") if page.stem != "README"
-    }
-    assert listed == {name: first for name, first in pages.items() if first > (4, 14, 7)}
+    rows = [line.strip("| ").split(" | ") for line in index.splitlines() if line.startswith("| ")][1:]
+    listed = {page: ranges for ranges, pages in rows for page in re.findall(r"\]\(([\w-]+)\.md\)", pages)}
+    pages = {page.stem: page.read_text() for page in findings.glob("*.md") if page.stem != "README"}
+    unexamined = set(re.findall(r"\]\(([\w-]+)\.md\)", index.partition(" were not examined for")[2]))
+    firsts = {name: first_release(text) for name, text in pages.items() if name not in unexamined}
+    assert listed.keys() == {name for name, one in firsts.items() if one > (4, 14, 0) and one != (4, 14, 7)}
+    for name, ranges in listed.items():
+        row = re.search(r"^\| \*\*Releases\*\* \| (.+) \|$", pages[name], re.M)
+        named, limits = (set(re.findall(r"\d+\.\d+\.\d+", text)) for text in (row[1] if row else "", ranges))
+        assert {one for one in named if within(one, ranges)} == named >= limits, name
+        assert min(map(_version, limits)) == firsts[name]
 
 
 def test_the_heads_of_findings_have_the_settings_that_protect(root: Path) -> None:

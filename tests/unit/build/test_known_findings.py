@@ -7,6 +7,8 @@ import re
 import pytest
 
 from cluster.known_findings import INDEX, OFF_BY_DEFAULT, PARTS, SETTINGS, of_parts, of_settings
+from cluster.releases.versions import within
+from protocol.errors import UsageError
 from protocol.modes import DB_STORAGE
 
 DB = {"ledgerStorageClass": DB_STORAGE}
@@ -41,6 +43,28 @@ def test_the_findings_of_the_journal_and_of_the_storage(
 def test_a_release_before_a_finding_does_not_have_it() -> None:
     assert "journal-rolled" not in parts({}, "4.15.4")
     assert pages({"useTransactionalCompaction": "true"}, "4.15.4") == []
+
+
+@pytest.mark.parametrize(
+    ("part", "number", "version"),
+    [
+        ("Autorecovery and auditor", 12, "4.16.7"),
+        ("Autorecovery and auditor", 11, "4.17.1"),
+        ("Autorecovery and auditor", 12, "4.17.2"),
+        ("Autorecovery and auditor", 8, "4.14.5"),
+        ("BP-46's protection", 12, "4.15.5"),
+        ("BP-46's protection", 11, "4.16.0"),
+        ("BP-46's protection", 12, "4.16.3"),
+    ],
+)
+def test_a_release_between_affected_ones_has_no_finding_of_them(part: str, number: int, version: str) -> None:
+    assert f"{part}: {number} known findings" in parts(PROTECTED, version)
+
+
+@pytest.mark.parametrize("ranges", ["4.15.5, from 4.16.3 on", "from 4.15 on", "4.15.0  and 4.16.0", ""])
+def test_releases_that_cannot_be_read_are_refused(ranges: str) -> None:
+    with pytest.raises((ValueError, UsageError)):
+        within("4.18.0", ranges)
 
 
 @pytest.mark.parametrize(
