@@ -46,7 +46,7 @@ def command(bookie_conf: Path | None, version: str | None) -> int:
             click.echo(f"warn  {warning}")
         invalid = list(invalid_values(conf))
         for wrong in invalid:
-            click.echo(f"FAIL  {bookie_conf}: {wrong}; BookKeeper throws ConversionException on it")
+            click.echo(f"FAIL  {bookie_conf}: {wrong}; no bookie starts with it")
         for line in of_parts(conf, chosen):
             click.echo(f"      {line}")
     return 2 if invalid or any(check.state == "fail" for check in found) else 0

@@ -1,5 +1,6 @@
-"""Types of a bookie's settings, and values on which BookKeeper throws ``ConversionException``.
+"""Types of a bookie's settings, and values that have another type: no bookie starts with one.
 
+BookKeeper throws ``ConversionException`` on them, and fails on a class that it does not find.
 Source: the getters of ``ServerConfiguration``, ``AbstractConfiguration`` and ``DbLedgerStorage`` in 4.14.7,
 4.16.4 and 4.18.0; ``PropertyConverter`` of Apache Commons Configuration. Other keys are text, or unknown.
 """
@@ -8,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
 
-from protocol.modes import is_boolean
+from protocol.modes import DB_STORAGE, DEFAULT_STORAGE, STORAGE, is_boolean
 
 _BOOLEANS = """
     allocatorExitOnOutOfMemory allowEphemeralPorts allowLoopback allowMultipleDirsUnderSameDiskPartition
@@ -76,20 +78,42 @@ _FRACTIONS = """
     diskUsageLwmThreshold diskUsageThreshold diskUsageWarnThreshold localScrubRateLimit
     majorCompactionThreshold minorCompactionThreshold zkReplicationTaskRateLimit zkRequestRateLimit
 """
+_CLASSES = "bookieAuthProviderFactoryClass journalChannelProvider statsProviderClass tlsProviderFactoryClass"
+"""Keys whose class is looked up at every start; which classes there are depends on the installation."""
+_PACKAGE = "org.apache.bookkeeper."
+_STORAGES = (DB_STORAGE, DEFAULT_STORAGE, f"{_PACKAGE}bookie.InterleavedLedgerStorage")
 _WHOLE = re.compile(r"[+-]?\d+|0x[0-9a-fA-F]+|0b[01]+")
 _FRACTION = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[dDfF]?")
 _TYPES: Mapping[str, tuple[Callable[[str], object], str]] = {
     **dict.fromkeys(_BOOLEANS.split(), (is_boolean, "neither true nor false")),
     **dict.fromkeys(_INTEGERS.split(), (_WHOLE.fullmatch, "no whole number")),
     **dict.fromkeys(_FRACTIONS.split(), (_FRACTION.fullmatch, "no number")),
+    **dict.fromkeys(
+        _CLASSES.split(), (lambda value: "." in value, "no class: write its name with the package")
+    ),
 }
 
 
 def invalid_values(conf: Mapping[str, str]) -> Iterator[str]:
     """``flushInterval=abc is no whole number``, for each such setting; an empty value is not judged."""
     for key, value in sorted(conf.items()):
-        if key not in _TYPES or not value or "${" in value:
+        if not value or "${" in value:
+            continue
+        if key == STORAGE and (meant := storage_meant(value)):
+            yield f"{key}={value} is no class of BookKeeper: write {key}={meant}"
+        if key not in _TYPES:
             continue
         valid, otherwise = _TYPES[key]
         if not valid(value.partition(",")[0].strip()):
             yield f"{key}={value} is {otherwise}"
+
+
+def storage_meant(value: str) -> str | None:
+    """The nearest storage class where ``value`` names none; a class of the user's own is not judged."""
+    name = value.strip()
+    similar = get_close_matches(name, _STORAGES, n=1, cutoff=0.8)
+    if name in _STORAGES or ("." in name and not name.startswith(_PACKAGE) and not similar):
+        return None
+    by_name = {one.rpartition(".")[2]: one for one in _STORAGES}
+    (nearest,) = get_close_matches(name.rpartition(".")[2], by_name, n=1, cutoff=0)
+    return by_name[nearest]

@@ -148,6 +148,16 @@ def test_the_index_has_the_releases_of_each_finding(root: Path) -> None:
         assert min(map(_version, limits)) == firsts[name]
 
 
+def test_a_class_that_is_shown_as_a_value_has_its_package(root: Path) -> None:
+    """BookKeeper loads no storage by its short name."""
+    shown = re.compile(
+        r"^\| (?:bookie \| )?`ledgerStorageClass` \|.*|ledgerStorageClass=\w.*|^\| mode .*", re.M
+    )
+    rows = [row for page in (root / "docs").rglob("*.md") for row in shown.findall(page.read_text())]
+    assert rows
+    assert [row for row in rows if re.search(r"[`=](Db|Sorted|Interleaved)LedgerStorage", row)] == []
+
+
 def test_the_heads_of_findings_have_the_settings_that_protect(root: Path) -> None:
     guide = (root / "docs" / "how-to" / "safe-configuration.md").read_text()
     rows = re.findall(r"^\| (`.+?) \|.*\| (\[.+) \|$", guide.split("## Settings that protect\n")[1], re.M)

@@ -12,7 +12,7 @@ from cluster.releases import artifacts
 from cluster.releases.artifacts import ServerArtifacts
 from cluster.value_types import invalid_values
 from protocol.errors import PrerequisiteError, UsageError
-from protocol.modes import DB_STORAGE, MODES
+from protocol.modes import DB_STORAGE, DEFAULT_STORAGE, MODES
 
 OLD_KEYS = ["journalWriteData", "journalSyncData", "ledgerStorageClass", "flushInterval"]
 NEW_KEYS = [*OLD_KEYS, "dataIntegrityChecking", "dataIntegrityStampMissingCookies"]
@@ -113,6 +113,31 @@ def test_values_that_cannot_be_converted(key: str, good: list[str], bad: list[st
     assert [value for value in good if list(invalid_values({key: value}))] == []
     assert [value for value in bad if not list(invalid_values({key: value}))] == []
     assert all(f"{key}={value} is n" in one for value in bad for one in invalid_values({key: value}))
+
+
+@pytest.mark.parametrize(
+    ("value", "meant"),
+    [
+        ("DbLedgerStorage", DB_STORAGE),
+        (DB_STORAGE[:-1], DB_STORAGE),
+        ("org.apache.bookkeeper.bookie.DbLedgerStorage", DB_STORAGE),
+        ("org.apache.bokkeeper.bookie.SortedLedgerStorage", DEFAULT_STORAGE),
+        ("sorted", DEFAULT_STORAGE),
+        ("interleavedLedgerStorage", "org.apache.bookkeeper.bookie.InterleavedLedgerStorage"),
+    ],
+)
+def test_a_storage_that_no_bookie_can_load_has_the_nearest_that_exists(value: str, meant: str) -> None:
+    (wrong,) = invalid_values({"ledgerStorageClass": value})
+    assert wrong == (
+        f"ledgerStorageClass={value} is no class of BookKeeper: write ledgerStorageClass={meant}"
+    )
+
+
+def test_other_classes_need_their_package_and_unknown_ones_are_not_judged() -> None:
+    (wrong,) = invalid_values({"statsProviderClass": "PrometheusMetricsProvider"})
+    assert "is no class: write its name with the package" in wrong
+    known = {"ledgerStorageClass": DB_STORAGE, "statsProviderClass": "org.apache.bookkeeper.stats.X"}
+    assert [*invalid_values(known), *invalid_values({"ledgerStorageClass": "com.acme.Storage"})] == []
 
 
 def test_a_key_of_a_later_release_says_where_it_begins() -> None:
