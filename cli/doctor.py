@@ -24,6 +24,7 @@ def command(bookie_conf: Path | None, version: str | None) -> int:
     from cluster.doctor import checks
     from cluster.known_findings import of_parts
     from cluster.releases.versions import DEFAULT_VERSION
+    from cluster.value_rules import refused_values
     from cluster.value_types import invalid_values
     from harness.request import properties_of
     from protocol.wording import counted
@@ -44,7 +45,7 @@ def command(bookie_conf: Path | None, version: str | None) -> int:
         click.echo(f"{bookie_conf} with BookKeeper {chosen}: {number}; findings that apply are below")
         for warning in warnings:
             click.echo(f"warn  {warning}")
-        invalid = list(invalid_values(conf))
+        invalid = [*invalid_values(conf), *refused_values(conf, chosen)]
         for wrong in invalid:
             click.echo(f"FAIL  {bookie_conf}: {wrong}; no bookie starts with it")
         for line in of_parts(conf, chosen):

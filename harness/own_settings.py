@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from cluster.value_rules import refused_values
 from cluster.value_types import invalid_values
 from harness.request import RunRequest, properties_of
 from plans.models import Plan
@@ -24,9 +25,10 @@ def bookie_settings(request: RunRequest, plan: Plan) -> dict[str, str]:
     return default | properties_of(request.bookie_conf)
 
 
-def require_valid(request: RunRequest) -> None:
-    """Refuse values that bookies cannot convert: none would start."""
-    for wrong in invalid_values(properties_of(request.bookie_conf)):
+def require_valid(request: RunRequest, version: str) -> None:
+    """Refuse values with which no bookie of this release starts."""
+    conf = properties_of(request.bookie_conf)
+    for wrong in (*invalid_values(conf), *refused_values(conf, version)):
         raise UsageError(f"{request.bookie_conf}: {wrong}", remedy="correct it: no bookie starts with it")
 
 

@@ -96,7 +96,7 @@ def prepare_plan(request: RunRequest, plan: Plan) -> Prepared:
     seed = request.seed if request.seed is not None else secrets.randbelow(_SEED_LIMIT)
     version = request.version or plan.cluster.version or DEFAULT_VERSION
     properties_of(request.client_conf)
-    require_valid(request)
+    require_valid(request, version)
     modes = tuple(dict.fromkeys(request.modes)) or mode_asked(request, plan) or plan.modes
     ready = Prepared(request, plan, seed, modes, version)
     for check in checks(request.results):  # what ``fencepost doctor`` calls a failure is refused here

@@ -98,6 +98,17 @@ def test_a_file_without_a_storage_has_bookkeepers_default_and_not_the_modes(tmp_
     assert "BookKeeper's default:" not in shown(named)
 
 
-def test_a_value_that_no_bookie_starts_with_is_refused_with_its_file(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"bk_server\.conf: journalWriteData=flase is neither true"):
-        prepared(tmp_path, "journalWriteData=flase")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("journalWriteData=flase", "journalWriteData=flase is neither true"),
+        ("ledgerStorageClass=DbLedgerStorage", "ledgerStorageClass=DbLedgerStorage is no class"),
+        ("gcWaitTime=7200000", "gcWaitTime=7200000: minorCompactionInterval"),
+    ],
+)
+def test_a_value_that_no_bookie_starts_with_is_refused_with_its_file(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    with pytest.raises(UsageError, match=r"bk_server\.conf: ") as refused:
+        prepared(tmp_path, text)
+    assert said in str(refused.value)
