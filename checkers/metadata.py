@@ -9,7 +9,8 @@ follows from it is judged.
 
 The length of a closed ledger is the sum of the bytes of its entries (``LedgerMetadata.getLength``). The
 entries' sizes are the ones known to clients: of acknowledged adds, and of payloads that prove themselves. A
-recovery may take another length over (docs/findings/recovered-length.md); a writer knows its own.
+recovery may take another length over (docs/findings/recovered-length.md): 0, or that of other entries, so at
+most that of all adds that were tried. A writer knows its own.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from checkers.facts.wording import some_notes
 from checkers.judging.contract import Batch, Checker, LedgerFacts, RunFacts, by_ledger, value_at
 from checkers.judging.found import Found, capped, ledger_rows
 from checkers.sets.marks import Marks
-from evidence.codes import Flag
+from evidence.codes import Flag, Kind
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.metadata import LedgerMetadata, LedgerState, illegal_move, malformed
 from protocol.wording import counted
@@ -45,7 +46,14 @@ class Metadata(Checker):
 
     name = "metadata"
     tables = ("ledgers",)
-    kinds = ("malformed", "illegal_move", "two_versions", "wrong_length", "wrong_own_length")
+    kinds = (
+        "malformed",
+        "illegal_move",
+        "two_versions",
+        "wrong_length",
+        "impossible_length",
+        "wrong_own_length",
+    )
     figures = ("ledgers", "versions", "lengths", "put_back", "not_seen")
     facts = (LOOSE,)
 
@@ -59,10 +67,12 @@ class Metadata(Checker):
                 kept["ledger"], kept["entry"], np.zeros(kept.num_rows), kept["size_bytes"]
             )
         number, two = sizes.last - sizes.first + 1, sizes.twice()
+        adds = batch.operations.where(kind=Kind.ADD)
         return Found.from_tables(
             ledger_rows("sized", sizes.ledger, sizes.first, sizes.last, count=number),
             ledger_rows("bytes", sizes.ledger, sizes.first, sizes.last, count=number * sizes.mark),
             ledger_rows("two_sizes", two.ledger, two.first, two.last),
+            ledger_rows("tried", adds["ledger"], adds["entry"], count=adds["size_bytes"]),
         )
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
@@ -119,13 +129,14 @@ def _judged(chain: tuple[Version, ...], run: RunFacts) -> Iterator[Finding]:
 
 
 class Length(NamedTuple):
-    """What a closed ledger should have as its length, and its last version.
+    """What a closed ledger should have as its length, its last version, and the bytes of all adds to it.
 
     ``own`` says that its writer closed it: it was never in recovery.
     """
 
     close: Version
     size_bytes: int
+    tried_bytes: int
     own: bool
 
     @property
@@ -133,12 +144,19 @@ class Length(NamedTuple):
         """Whether the metadata says otherwise."""
         return self.close.length_bytes != self.size_bytes
 
+    @property
+    def kind(self) -> str:
+        """Of the finding where it is wrong."""
+        if self.own:
+            return "wrong_own_length"
+        return "wrong_length" if 0 <= self.close.length_bytes <= self.tried_bytes else "impossible_length"
+
 
 def _lengths(found: Found, facts: LedgerFacts) -> Iterator[Length]:
     """Of each closed ledger, if the size of each of its entries is known."""
     known = facts.memo(histories)
-    sized, size_bytes = (
-        {row.ledger: row.number for row in found.by_ledger(kind)} for kind in ("sized", "bytes")
+    sized, size_bytes, tried_bytes = (
+        {row.ledger: row.number for row in found.by_ledger(kind)} for kind in ("sized", "bytes", "tried")
     )
     left_out = {
         *known.put_back,
@@ -150,7 +168,7 @@ def _lengths(found: Found, facts: LedgerFacts) -> Iterator[Length]:
             states = {version.version: version.state for version in known.versions[ledger]}
             seen = len(states) == max(states) + 1
             own = seen and LedgerState.IN_RECOVERY not in states.values()
-            yield Length(close, size_bytes.get(ledger, 0), own)
+            yield Length(close, size_bytes.get(ledger, 0), tried_bytes.get(ledger, 0), own)
 
 
 def _not_compared(ledgers: set[int], run: RunFacts) -> Iterator[str]:
@@ -164,7 +182,7 @@ def _not_compared(ledgers: set[int], run: RunFacts) -> Iterator[str]:
 def _wrong_length(length: Length, run: RunFacts) -> Finding:
     close = length.close
     return run.finding(
-        f"metadata/wrong_{'own_' if length.own else ''}length",
+        f"metadata/{length.kind}",
         (close.ledger,),
         f"closed {'by its writer ' if length.own else ''}at {close.last_entry} with the length "
         f"{close.length_bytes}, and its entries have {length.size_bytes} bytes",

@@ -23,6 +23,7 @@ from cluster.servers.disks import Disk, unavailable_reason
 from nemesis.registry import BookieFault, FaultContext, HealOrder, Proof, await_effect, register
 from plans.grammar.names import EVERY_DISK, DiskName
 from protocol.errors import FaultError, UsageError
+from protocol.faults import AFTERMATH_S
 
 _REFUSED = (
     *(b"No space left", b"Read-only file system", b"out of space"),
@@ -125,11 +126,11 @@ class Fill(RefusingFault):
             filled = context.injected.get("ballast_bytes", {}).get(name, True)
             if filled and spare[name] <= (self.rest_kb << 10) + _SLACK_BYTES:
                 raise FaultError(f"disk {name} of {self.target} is still full: {spare[name]} bytes are free")
-        return {
-            "spare_bytes": spare,
-            **noticed,
-            **self.again(context.cluster.bookie(self.target), was_up=False),
-        }
+        bookie = context.cluster.bookie(self.target)
+        again = self.again(bookie, was_up=False)
+        if not again:
+            bookie.allow_end(for_s=AFTERMATH_S)
+        return {"spare_bytes": spare, **noticed, **again}
 
 
 @register

@@ -95,6 +95,10 @@ def effects_of(kind: str) -> Effects:
     return EFFECTS.get(kind, _UNKNOWN)
 
 
+AFTERMATH_S = 120
+"""For so long after its healing a fault may end a process, unless its damage is latent."""
+
+
 def unclean(*, signal: int | None, code: int | None) -> bool:
     """Whether a server ended without a graceful shutdown: SIGKILL, a crash, an unrequested exit.
 

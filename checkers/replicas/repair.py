@@ -98,13 +98,16 @@ class Repair:
         return max(changes, default=(-1, ""))
 
     def _death_before(self, mark: Event, ends: Sequence[Event]) -> int | None:
-        """When the bookies that a first mark names had died (ns, at the earliest); None: they had not."""
-        deaths = [
-            end.earliest_ns
-            for end in ends
-            if end.server in (missing(mark) or self.run.bookies) and end.earliest_ns <= mark.latest_ns
-        ]
-        return max(deaths, default=None)
+        """When the first of the bookies that a first mark names had died (ns, at the earliest).
+
+        None: none had. Of a mark that names none, the last death of any bookie.
+        """
+        named = missing(mark)
+        deaths: dict[str, int] = {}
+        for end in ends:
+            if end.server in (named or self.run.bookies) and end.earliest_ns <= mark.latest_ns:
+                deaths[end.server] = max(end.earliest_ns, deaths.get(end.server, 0))
+        return (min if named else max)(deaths.values(), default=None)
 
 
 def missing(mark: Event) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ and its rungs of readiness. The :class:`~cluster.processes.runner.Runner` runs i
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 import shutil
 import signal
@@ -81,7 +82,7 @@ class Process(ABC):
         self._exits: dict[int, Exit] = {}
         self._ordered: set[int] = set()
         self._may_refuse: set[int] = set()  # boots that may end by themselves as long as they are not ready
-        self._may_end: set[int] = set()  # boots that a fault may drive to their end
+        self._may_end: dict[int, float] = {}  # boots that a fault may drive to their end, until when (ns)
         self._rungs_reached: set[tuple[int, str]] = set()
         self._order = threading.RLock()  # one power at a time
         self._changed = threading.Condition()  # guards _exits
@@ -179,9 +180,9 @@ class Process(ABC):
         """Let the next boot end on its own, until it is ready; that is then no unplanned death."""
         self._may_refuse.add(self._boot + 1)
 
-    def allow_end(self) -> None:
+    def allow_end(self, for_s: float = math.inf) -> None:
         """Let the present boot end on its own from now on, because a fault may cause that."""
-        self._may_end.add(self._boot)
+        self._may_end[self._boot] = time.monotonic_ns() + for_s * 1e9
 
     def refusal(self) -> Refusal | None:
         """How the present or last boot ended on its own; None while it runs or after an ordered stop."""
@@ -230,8 +231,12 @@ class Process(ABC):
     def unplanned(self) -> list[Exit]:
         """Deaths of this process that the harness did not cause."""
         with self._changed:
-            planned = self._ordered | self._may_refuse | self._may_end
-            return [ended for boot, ended in self._exits.items() if boot not in planned]
+            planned = self._ordered | self._may_refuse
+            return [
+                ended
+                for boot, ended in self._exits.items()
+                if boot not in planned and ended.at_ns > self._may_end.get(boot, -1)
+            ]
 
     def ended(self, boot: int, wait_s: float) -> Exit | None:
         """The exit of a boot, waiting for it at most ``wait_s``."""

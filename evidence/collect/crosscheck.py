@@ -20,7 +20,7 @@ from evidence.raw.history import Segment
 from evidence.schemas import FaultRow, ServerRow
 from evidence.shapes import EventDetail, PlanStep, PlanTree, StepLine
 from protocol.addresses import ADMIN, OBSERVER, ZOOKEEPER, is_autorecovery
-from protocol.faults import EFFECTS, UNPLANNED, Loses, effects_of, unclean
+from protocol.faults import AFTERMATH_S, EFFECTS, UNPLANNED, Loses, effects_of, unclean
 from protocol.wording import counted
 
 
@@ -95,6 +95,7 @@ def ends_unexplained(
         (row, json.loads(row["detail"])) for row in servers if row["event"] == "exit"
     ]
     starts = {(row["server"], row["boot"]): row for row in servers if row["event"] == "started"}
+    ready = {(row["server"], row["boot"]): row["latest_ns"] for row in servers if row["event"] == ANSWERING}
     over_ns = max((row["latest_ns"] for row, _ in ends if row["server"] == OBSERVER), default=NEVER)
     for row, detail in ends:
         number, code = detail.get("signal"), detail.get("code")
@@ -103,7 +104,10 @@ def ends_unexplained(
             continue
         start = starts.get((name, boot))
         by_fault = any(_may_end(fault, name, boot, start, at_ns) for fault in faults)
-        if not by_fault and not (start and any(_may_refuse(step, start) for step in steps)):
+        by_step = (
+            start and ready.get((name, boot), NEVER) > at_ns and any(_may_refuse(s, start) for s in steps)
+        )
+        if not (by_fault or by_step):
             how = f"signal {number}" if number is not None else f"code {code}"
             yield f"faults: {name} boot {boot} ended with {how}, and the fault log does not say why"
 
@@ -112,20 +116,23 @@ def _may_end(fault: FaultRow, name: str, boot: int, start: ServerRow | None, at_
     """Whether a fault may be why a process ended; a fault of the metadata store may end any bookie.
 
     A fault that ends its target does so once: when it is healed, the target is in another boot. Any other
-    one may end its target later, in a boot that it met.
+    one may end its target for a while after, in a boot that it met.
     """
     targets = fault["target"].split(",")
     if fault["kind"] == UNPLANNED:
         died = json.loads(fault["proof"] or "{}").get("confirmed") or {}
         return fault["target"] == name and died.get("boot") in (None, boot)
-    if name in targets and effects_of(fault["kind"]).ends:
+    effects = effects_of(fault["kind"])
+    if name in targets and effects.ends:
         return fault["planned_ns"] <= at_ns <= fault["healed_ns"]
+    if not effects.latent and at_ns > fault["healed_ns"] + AFTERMATH_S * 10**9:
+        return False
     met = fault["planned_ns"] <= at_ns and (start is None or start["earliest_ns"] <= fault["healed_ns"])
     return met and (name in targets or targets == [ZOOKEEPER])
 
 
 def _may_refuse(step: StepLine, start: ServerRow) -> bool:
-    """Whether a step began this boot and let it end on its own."""
+    """Whether a step began this boot and let it end on its own, before it was ready."""
     params = step.get("params") or {}
     allowed = step.get("step") == "start" and params.get("expect", "ready") != "ready"
     if not allowed or params.get("target") != start["server"]:

@@ -309,8 +309,8 @@ def _seen(entry: Breaks | Defect, anomalies: Sequence[FoundAnomaly], rounds: int
     matching = [one for one in anomalies if _matches(entry, one, rounds)]
     loose = [one for one in matching if ledger_and_round(one.ledger, rounds)[1] is None]
     amounts = _amounts((one for one in matching if one not in loose), rounds)
-    # Which rounds anomalies without a ledger belong to is not known, only that each belongs to one.
-    number = min(rounds, len(amounts) + len(loose))
+    # Which rounds these belong to is not known, only that each belongs to one, and those of a ledger to one.
+    number = min(rounds, len(amounts) + len({one.ledger or at for at, one in enumerate(loose)}))
     numbers = set(amounts) if number < rounds else set(range(1, rounds + 1))
     sometimes = isinstance(entry, Defect) and entry.rate == "sometimes"
     counted = Shown(text, "sometimes" if sometimes else "always", number, rounds)

@@ -37,7 +37,7 @@ TwinResult = tuple[Things, str | None]
 BY_LEDGER = frozenset(
     {"two_ends", "closed_unwritten", "malformed", "illegal_move", "two_versions", "went_back"}
     | {"added_out_of_order", "read_out_of_order", "vanished", "wrong_length"}
-    | {"wrong_own_length"}
+    | {"impossible_length", "wrong_own_length"}
 )
 """Kinds that are compared as (kind, ledger) and a number of rows; all others entry by entry."""
 RULINGS = ("legal", "by_writer", "by_bookie", "unseen")

@@ -42,6 +42,7 @@ from tests.histories.story import (
     recovering,
     refused,
     run_facts,
+    unsure,
     vanished,
 )
 
@@ -215,6 +216,11 @@ says(
 says("metadata/two_versions", created(), closed(4, 0), lawful=[created(), created()])
 says(
     "metadata/wrong_length",
+    [acked(0), acked(1), unsure(2), created(), recovering(), closed(1, 2, length_bytes=300)],
+    lawful=[acked(0), acked(1), created(), recovering(), closed(1, 2, length_bytes=200)],
+)
+says(
+    "metadata/impossible_length",
     [acked(0), acked(1), created(), recovering(), closed(1, 2, length_bytes=300)],
     lawful=[acked(0), acked(1), created(), recovering(), closed(1, 2, length_bytes=200)],
 )

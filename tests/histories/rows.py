@@ -97,11 +97,18 @@ def boots(run: RunFacts, bookie: int) -> dict[int, dict[str, Row]]:
     return {number: events for number, events in found.items() if "started" in events}
 
 
-def wrong_length(versions: list[Row]) -> str:
-    """The kind for a ledger with these versions: of a writer's own close, if it can be of none else."""
+def wrong_length(history: list[Fact], versions: list[Row]) -> str:
+    """The kind for a ledger with these versions: of a writer's own close, if it can be of none else.
+
+    A recovery may take over the length of entries that were tried, and no other.
+    """
     numbers = {version["version"] for version in versions}
     own = numbers == set(range(len(numbers))) and not any(version["state"] == 2 for version in versions)
-    return "wrong_own_length" if own else "wrong_length"
+    if own:
+        return "wrong_own_length"
+    ledger, length = versions[-1]["ledger"], versions[-1]["length_bytes"]
+    tried = [row["size_bytes"] for row in operations(history, Kind.ADD) if row["ledger"] == ledger]
+    return "wrong_length" if 0 <= length <= sum(tried) else "impossible_length"
 
 
 def has_wrong_length(history: list[Fact], versions: list[Row], ledger: int) -> bool:

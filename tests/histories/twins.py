@@ -360,7 +360,7 @@ def metadata(history: list[Fact]) -> Plain:
             "malformed": sum(is_malformed(version) for version in versions),
             "illegal_move": sum(follows(old, new) for old, new in pairwise(versions)),
             "two_versions": sum(old["version"] == new["version"] for old, new in pairwise(versions)),
-            wrong_length(versions): int(has_wrong_length(history, versions, ledger)),
+            wrong_length(history, versions): int(has_wrong_length(history, versions, ledger)),
         }
         things += [(kind, ledger, number) for kind, number in wrong.items() if number]
     return concluded(things, any(chain(history, ledger) for ledger in ledgers_of(history)))

@@ -8,8 +8,9 @@ from typing import Any
 
 from checkers.judging.contract import RunFacts
 from evidence.codes import Direction, Flag, Holding, Kind, Message, Status
-from protocol.metadata import LedgerState
 from tests.histories.mutations.registry import Sign, span
+from tests.histories.rows import contents, rows
+from tests.histories.rows import wrong_length as kind_of_length
 from tests.histories.story import READER, WRITER, Fact
 from tests.histories.twins_holdings import loss_class
 
@@ -96,8 +97,8 @@ def lost_of(history: list[Fact], run: RunFacts, *entries: int) -> set[Sign]:
     return lost({entry: loss_class(history, run, 1, entry) for entry in entries})
 
 
-def wrong_length(case: Any) -> set[Sign]:
+def wrong_length(history: list[Fact]) -> set[Sign]:
     """The finding of a closed length that is not the sum of the sizes; none where adds are deferred."""
-    deferred = any(row["flags"] & Flag.DEFERRED_SYNC for row in case.rows("operations"))
-    recovered = any(row["state"] == LedgerState.IN_RECOVERY for row in case.rows("ledgers"))
-    return set() if deferred else {Sign(f"metadata/wrong_{'' if recovered else 'own_'}length")}
+    if any(row["flags"] & Flag.DEFERRED_SYNC for row in rows(history, "operations")):
+        return set()
+    return {Sign(f"metadata/{kind_of_length(history, contents(history, 1))}")}

@@ -129,7 +129,8 @@ def length_changed_after_close(case, dice):
     last = case.rows("ledgers")[-1]
     length = last["length_bytes"] + dice.choice([-1, 1])
     later = {**last, "version": last["version"] + 1, "length_bytes": length}
-    return [*case.history, ("ledgers", later)], {Sign("metadata/illegal_move"), *wrong_length(case)}
+    history = [*case.history, ("ledgers", later)]
+    return history, {Sign("metadata/illegal_move"), *wrong_length(history)}
 
 
 @operator("no add is deferred: a close cuts such adds off, and keeps their bytes in the length", of=lawful)
@@ -145,7 +146,7 @@ def closed_length_changed(case, dice):
         )
         for table, row in case.history
     ]
-    return history, wrong_length(case)
+    return history, wrong_length(history)
 
 
 @operator("always", of=lawful)

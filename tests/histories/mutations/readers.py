@@ -64,7 +64,7 @@ def reader_received_another_entry(case, dice):
     entry = dice.randint(0, case.end)
     known = entry < case.acked or any(row["entry"] == entry and row["origin"] for row in case.rows("census"))
     history = changed(case.history, is_final_entry(entry), size_bytes=77)
-    sized = set() if entry < case.acked else wrong_length(case)
+    sized = set() if entry < case.acked else wrong_length(history)
     return history, {*span("content/two_writings", entry, entry), *sized} if known else {UNKNOWN}
 
 

@@ -156,6 +156,15 @@ def test_a_length_that_a_recovery_may_have_taken_over_is_another_kind(versions):
     assert kinds(judged(acked(0), acked(1), versions), "metadata") == [("wrong_length", -1, -1)]
 
 
+@pytest.mark.parametrize("length_bytes", [-1, 201, 10**15])
+def test_a_length_that_no_entries_have_is_not_what_a_recovery_takes_over(length_bytes):
+    versions = [created(), recovering(), closed(1, 2, length_bytes=length_bytes)]
+    assert kinds(judged(acked(0), acked(1), versions), "metadata") == [("impossible_length", -1, -1)]
+    tried = [acked(0), acked(1), unsure(2), versions]
+    expected = "wrong_length" if length_bytes == 201 else "impossible_length"
+    assert kinds(judged(tried), "metadata") == [(expected, -1, -1)]
+
+
 @pytest.mark.parametrize(
     "history",
     [

@@ -246,27 +246,40 @@ def test_repair_that_is_switched_off_promises_nothing():
     assert kinds(judged(lacking_copies(), servers=(*quiet(), off, on)))
 
 
-def test_the_time_to_full_replication_runs_from_the_first_death_to_the_last_mark_that_vanishes():
-    ms = 1_000_000
-    second = 1_000 * ms
-    rows = [
-        *boot(1, began=1, stopped=2 * ms),  # died before, and was not repaired
-        *boot(2, began=1, killed=10 * ms),
-        elected(),
-        *audit(15 * ms, 16 * ms),
-        marked(20 * ms, "b2"),
-        marked(25 * ms, "b2", ledger=2),
-        unmarked(40 * ms),
-        unmarked(73 * ms, ledger=2),
-        *audit(80 * ms, 81 * ms),
-    ]
-    history = [
+MS = 1_000_000
+
+
+def seconds_later():
+    """Whole copies, each census pass a second after the one before."""
+    second = 1_000 * MS
+    return [
         (table, {**row, "asked_ns": row["pass_number"] * second, "answered_ns": row["pass_number"] * second})
         for table, row in whole()
     ]
-    judgement = judged(ledger(), history, servers=rows)
+
+
+def test_the_time_to_full_replication_runs_from_the_first_death_to_the_last_mark_that_vanishes():
+    rows = [
+        *boot(1, began=1, stopped=2 * MS),  # died before, and was not repaired
+        *boot(2, began=1, killed=10 * MS),
+        elected(),
+        *audit(15 * MS, 16 * MS),
+        marked(20 * MS, "b2"),
+        marked(25 * MS, "b2", ledger=2),
+        unmarked(40 * MS),
+        unmarked(73 * MS, ledger=2),
+        *audit(80 * MS, 81 * MS),
+    ]
+    judgement = judged(ledger(), seconds_later(), servers=rows)
     assert judgement.seen["full_replication_ms"] == 63
     assert judgement.seen["marked_ledgers"] == 2
+
+
+def test_of_two_bookies_that_one_mark_names_the_first_death_counts():
+    deaths = (*boot(2, began=1, killed=10 * MS), *boot(3, began=1, killed=510 * MS))
+    marks = (elected(), marked(520 * MS, "b2", "b3"), unmarked(530 * MS))
+    rows = [*deaths, *marks, *audit(600 * MS, 601 * MS)]
+    assert judged(ledger(), seconds_later(), servers=rows).seen["full_replication_ms"] == 520
 
 
 def test_damaged_evidence_convicts_nobody():

@@ -21,6 +21,7 @@ from evidence.collect.crosscheck import (
 )
 from evidence.collect.histories import SegmentFile
 from evidence.raw.history import SLOT, Segment
+from protocol.faults import AFTERMATH_S
 
 Row = dict[str, Any]
 KILLED: Row = {"code": None, "signal": 9}
@@ -88,6 +89,9 @@ def died(boot: int) -> Row:
     return fault("unplanned", planned_ns=NEVER, proof=json.dumps({"confirmed": {"boot": boot}}))
 
 
+AFTERMATH = AFTERMATH_S * 10**9
+
+
 def started(expect: str, began_ns: int = 15, ended_ns: int = 25) -> Row:
     times = {"began_ns": began_ns, "ended_ns": ended_ns}
     return {"step": "start", "params": {"target": "b1", "expect": expect}} | times
@@ -107,6 +111,10 @@ def started(expect: str, began_ns: int = 15, ended_ns: int = 25) -> Row:
         (event(**KILLED), [fault("kill", "zk1", healed_ns=19)], [], True),  # its session may expire later
         (event(**KILLED), [fault("fill", healed_ns=19)], [], True),  # what it met on the full disk may end it
         (event(**KILLED), [fault("fill", healed_ns=15)], [], False),  # before this boot
+        (event(**KILLED, at_ns=19 + AFTERMATH), [fault("fill", healed_ns=19)], [], True),
+        (event(**KILLED, at_ns=20 + AFTERMATH), [fault("fill", healed_ns=19)], [], False),
+        (event(**KILLED, at_ns=20 + AFTERMATH), [fault("kill", "zk1", healed_ns=19)], [], False),
+        (event(**KILLED, at_ns=20 + AFTERMATH), [fault("corrupt", healed_ns=19)], [], True),  # found late
         (event(**KILLED), [fault("kill", "zk1", healed_ns=15)], [], False),
         (event(**KILLED), [fault("wipe_metadata", "zk1")], [], True),
         (event(**KILLED), [died(1)], [], True),
@@ -126,9 +134,17 @@ def test_every_unclean_end_has_its_reason(
     end: Row, faults: list[Row], steps: list[Row], explained: bool
 ) -> None:
     begun = event(end["server"], 16, name="started")
-    damage = list(ends_unexplained([begun, event("observer", 30, **IN_ORDER), end], faults, steps))
+    over_ns = 30 if end["latest_ns"] <= 31 else end["latest_ns"]
+    damage = list(ends_unexplained([begun, event("observer", over_ns, **IN_ORDER), end], faults, steps))
     assert bool(damage) is not explained
     assert all(one.startswith("faults: b1 boot 1 ended with ") for one in damage)
+
+
+@pytest.mark.parametrize(("ready_ns", "explained"), [(18, False), (21, True)])
+def test_a_boot_that_may_refuse_may_not_end_once_it_is_ready(ready_ns: int, explained: bool) -> None:
+    rows = [event(at_ns=16, name="started"), event(at_ns=ready_ns, name="answering")]
+    rows.append(event(at_ns=20, code=1, signal=None))
+    assert (not list(ends_unexplained(rows, [], [started("any")]))) is explained
 
 
 def file(boot: int, segment: int = 1, client: str = "writer") -> SegmentFile:

@@ -264,6 +264,8 @@ def test_what_cannot_be_observed_leaves_out_nothing_else(
         ("unknown", -101, "client"),
         ("fail", -11, "client"),
         ("unknown", -23, ""),
+        ("unknown", -21, ""),  # no quorum of answers in time
+        ("unknown", -6, ""),  # what the client knows of registrations
         ("unknown", None, ""),
         ("fail", None, ""),
     ],

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import time
 from collections.abc import Mapping, Sequence
@@ -44,6 +45,7 @@ class FakeProcess:
         self.settings: tuple[Any, Any] = (None, None)
         self.refusing = False
         self.allowed: list[int] = []
+        self.allowed_s: list[float] = []
         self.log = Path("/nowhere") / f"{name}.log"
         self._orders = orders
 
@@ -60,8 +62,9 @@ class FakeProcess:
     def allow_refusal(self) -> None:
         self.allowed.append(self.boot + 1)
 
-    def allow_end(self) -> None:
+    def allow_end(self, for_s: float = math.inf) -> None:
         self.allowed.append(self.boot)
+        self.allowed_s.append(for_s)
 
     def refusal(self) -> Refusal | None:
         return Refusal(Exit(self.name, self.boot, 2, None, 0), ("no cookie",)) if self.refusing else None

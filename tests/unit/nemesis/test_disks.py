@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import shutil
 import threading
@@ -19,6 +20,7 @@ from nemesis.nemesis import Nemesis
 from nemesis.registry import FAULTS, FaultContext
 from plans.cluster import Disks
 from protocol.errors import FaultError, UsageError
+from protocol.faults import AFTERMATH_S
 from tests.unit.nemesis.fake_disks import FakeDisk, give_disks
 from tests.unit.nemesis.fault_stories import WHOLE, Lines, inject, phases, proof
 
@@ -164,6 +166,15 @@ def test_a_bookie_that_gave_up_over_it_is_started_again(cluster: Any, nemesis: N
     b1.refusal = lambda: Refusal(Exit("b1", 1, 3, None, 0), ("no space left",))
     nemesis.heal()
     assert (b1.state, b1.boot) == (ProcessState.RUNNING, 2)
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_bookie_that_stays_up_may_end_for_a_while_after_its_disk_is_emptied(
+    cluster: Any, nemesis: Nemesis
+) -> None:
+    inject(nemesis, "fill", target="b1", rest_kb=64)
+    nemesis.heal()
+    assert cluster.process("b1").allowed_s == [math.inf, AFTERMATH_S]
 
 
 @pytest.mark.usefixtures("fake")

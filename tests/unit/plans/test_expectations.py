@@ -341,6 +341,8 @@ def test_an_anomaly_without_a_ledger_shows_a_defect_in_one_round_only() -> None:
     assert once.reasons == ("expected always, but not found: breaks log (G0-realtime), shown on 1 of 4",)
     assert compared_rounds([entry], [log] * 4).as_stated == 4
     assert compared_rounds([entry], [log] * 5).shown[0].shown == 4
+    spans = [log._replace(ledger="ledger 12", first=first, last=first) for first in range(4)]
+    assert compared_rounds([entry], spans).as_stated == 0, "one ledger is of one round"
     counted = entry.model_copy(update={"count": 1})
     assert not compared_rounds([counted], [log] * 4).met and compared([counted], [log]).met
 
