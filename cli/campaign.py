@@ -15,7 +15,9 @@ from cli.options import FILE, PARALLEL, PRESENT_FOLDER, QUIET, RESULTS, START_UN
 def _part(_context: click.Context, _parameter: click.Parameter, text: str) -> tuple[int, int]:
     number, _, of = text.partition("/")
     if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
-        raise click.BadParameter(f"{text!r} is no part such as 2/8")
+        raise click.BadParameter(
+            f"{text!r} is not a part such as 2/8: the number of the part, and of how many"
+        )
     return int(number), int(of)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import statistics
 import sys
@@ -170,12 +171,18 @@ def _keys(params: type) -> list[str]:
 
 
 @click.command("list")
-@click.argument("what", type=click.Choice(list(_LISTS)), metavar="WHAT")
+@click.argument("what", type=click.Choice(list(_LISTS)), metavar="WHAT", required=False)
 @RESULTS
-def command(what: str, results: Path) -> int:
+def command(what: str | None, results: Path) -> int:
     """List WHAT: scenarios, faults, workloads, admin (commands), modes, versions (releases), defects, cures
     or runs; or print the schema (JSON Schema) of plans.
     """
-    for line in _LISTS[what](results):
-        click.echo(line if what == "schema" else typed(line))
+    if what is None:
+        raise click.UsageError(f"list what? {', '.join(_LISTS)}")
+    try:
+        for line in _LISTS[what](results):
+            click.echo(line if what == "schema" else typed(line))
+        sys.stdout.flush()
+    except BrokenPipeError:  # `| head` has seen enough
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123  # or Python complains at its end
     return 0

@@ -21,6 +21,8 @@ from cli.options import (
 )
 from evidence.folder import DEFAULT_BACKEND
 from harness.request import RunRequest
+from harness.verbs import typed
+from protocol.exit_codes import ExitCode
 
 
 @click.command("run")
@@ -69,6 +71,7 @@ from harness.request import RunRequest
     type=click.Choice(["anomaly", "end"]),
     help="Leave the cluster running after an anomaly (or at the end of any run), and say how to inspect it.",
 )
+@click.option("--dry-run", is_flag=True, help="Check and show what would run, and start nothing.")
 @click.option("--keep", is_flag=True, help="Keep the bookies' directories after the run.")
 @RESULTS
 @MASTER
@@ -82,6 +85,7 @@ def command(
     jars: Path | None,
     settings: tuple[str, ...],
     pause_on: str | None,
+    dry_run: bool,
     master: str | None,
     quiet: bool,
     as_json: bool,
@@ -104,6 +108,13 @@ def command(
         "pause_on": pause_on or "",
     }
     requests = [RunRequest(scenario, **options) for scenario in scenarios]
+    if dry_run:
+        from harness.preparing import introduction, prepare
+
+        for prepared in [prepare(request) for request in requests]:
+            for text, _ in introduction(prepared, prepared.request.results):
+                click.echo(typed(text))
+        return ExitCode.AS_EXPECTED
     return run_series(requests, times=times, parallel=parallel, master=master, quiet=quiet, as_json=as_json)
 
 

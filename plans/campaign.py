@@ -28,7 +28,7 @@ def _assert_scenario(value: str) -> None:
     names = scenarios()
     if any(sign in value for sign in _PATTERN):
         if not any(fnmatchcase(name, value) for name in names):
-            raise ValueError(f"`{value}` is no scenario's name; `fencepost list scenarios` has them all")
+            raise ValueError(f"`{value}` matches no scenario; `fencepost list scenarios` has them all")
     elif value not in names:
         raise ValueError(unknown("scenario", value, names, listing="fencepost list scenarios"))
 

@@ -156,7 +156,7 @@ def _yaml_problem(problem: str) -> str:
         return "a tab stands here; YAML is indented with spaces only"
     if "expected a single document" in text or "but found another document" in text:
         return "a second document begins here; a plan is one document"
-    return f"this is no YAML: {text}"
+    return f"this is not valid YAML: {text}"
 
 
 @dataclass

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 import pyarrow.compute as pc
 
@@ -36,6 +37,9 @@ from reports.seeded import seeded_lines
 _MOST_DAMAGES = 5
 
 
+_NAMED = 10
+
+
 @dataclass(frozen=True)
 class Story:
     """What happened to a ledger or an entry: its title, moments in no order, and what sums up the rest."""
@@ -52,8 +56,16 @@ def explain(modes: Sequence[RunFolder], subject: str, entry: int | None) -> Iter
     """
     each = [Tables(folder) for folder in in_planned_order(modes)]
     if all(tables.ledger(subject) is None for tables in each):
-        known = ", ".join(sorted({name for tables in each for name in tables.ledgers.values()})) or "none"
-        raise UsageError(f"the run has no ledger named {subject!r}", remedy=f"named ledgers: {known}")
+        known = list(dict.fromkeys(name for tables in each for _, name in sorted(tables.ledgers.items())))
+        rounds = [name for name in known if name.rpartition(".")[0] == subject]
+        if rounds:
+            raise UsageError(
+                f"{subject!r} has {len(rounds)} rounds", remedy=f"name one: {rounds[0]} to {rounds[-1]}"
+            )
+        close = get_close_matches(subject, known, _NAMED)
+        shown = ", ".join([*close, *(name for name in known if name not in close)][:_NAMED]) or "none"
+        more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
+        raise UsageError(f"the run has no ledger named {subject!r}", remedy=f"named ledgers: {shown}{more}")
     for tables in each:
         yield from seeded_lines(tables.folder)
         yield from _explain_mode(tables, subject, entry)

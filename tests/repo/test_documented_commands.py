@@ -71,6 +71,7 @@ EXECUTED = {
         "fencepost run bp46/truncation --backend docker --mode unprotected --seed 1 --times 1",
     ),
     "tests/spark/test_cluster.py": ("fencepost check RUN --quiet --master URL --results DIR",),
+    "tests/unit/cli/test_command_line.py": ("fencepost run bp46/truncation --dry-run",),
     "tests/unit/cli/test_export.py": ("fencepost export RUN --edn --out FILE",),
     "tests/unit/bench/test_scenario_series.py": (
         "scripts/bench scenarios --table --results DIR --document FILE",

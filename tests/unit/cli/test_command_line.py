@@ -117,3 +117,11 @@ def test_an_interrupted_command_names_the_signal_and_promises_no_record(
     """Often nothing was recorded yet; a run names its own folder."""
     assert main._interrupted(Interrupted(signal.SIGTERM)) == 143
     assert capsys.readouterr().err == "fencepost: interrupted by SIGTERM\n"
+
+
+def test_a_dry_run_checks_the_plan_and_starts_nothing(tmp_path: Path) -> None:
+    done = fencepost("run", "bp46/truncation", "--dry-run", "--seed", "7", "--results", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "BookKeeper 4.18.0, 3 bookies, modes unprotected, protected, journal, seed 7" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+    assert fencepost("run", "bp46/truncation", "--dry-run", "--mode", "jurnal").returncode == 2

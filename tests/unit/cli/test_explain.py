@@ -40,3 +40,16 @@ def test_a_ledger_without_a_name_is_titled_by_its_number(tmp_path: Path) -> None
     stored_run(tmp_path, modes=["protected"])
     assert explain(tmp_path, "7").output.splitlines()[0] == "ledger 7, mode protected"
     assert explain(tmp_path, "4:1").output.splitlines()[0] == "main (ledger 4) entry 1, mode protected"
+
+
+def test_a_ledger_of_a_plan_with_rounds_is_named_with_its_round(tmp_path: Path) -> None:
+    run = stored_run(tmp_path, modes=["protected"]).modes[0]
+    names = [{"step": "named", "ledger": 10 + n, "name": f"each.{n}", "at_ns": BEGAN} for n in range(1, 13)]
+    with run.steps.open("a") as steps:
+        steps.write("".join(json.dumps(name) + "\n" for name in names))
+    whole, near = explain(tmp_path, "each"), explain(tmp_path, "eech.7")
+    assert str(whole.exception) == "'each' has 12 rounds"
+    assert getattr(whole.exception, "remedy", "") == "name one: each.1 to each.12"
+    remedy = getattr(near.exception, "remedy", "")
+    assert remedy.startswith("named ledgers: each.7, ")
+    assert remedy.endswith(" and 3 more")

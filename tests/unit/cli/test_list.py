@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,6 +13,7 @@ from click.testing import CliRunner
 
 from cli import list as listing
 from cluster.releases.versions import DEFAULT_VERSION
+from harness.provenance import CHECKOUT
 from plans.load import scenarios
 from protocol.modes import MODES
 from tests.unit.reports.stored_run import stored_run
@@ -68,3 +71,17 @@ def test_a_run_whose_verdict_is_damaged_does_not_hide_the_others(tmp_path: Path,
     first, second = done.output.splitlines()
     assert f"fencepost check {damaged.path}`" in first
     assert (whole.path.name in second, "as expected" in second) == (True, True)
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure() -> None:
+    argv = [sys.executable, "-c", "from cli.main import main; main()", "list", "scenarios"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=CHECKOUT) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert (process.wait(60), process.stderr.read()) == (0, b"")
+
+
+def test_what_is_to_be_listed_is_asked() -> None:
+    result = CliRunner().invoke(listing.command, [])
+    assert (result.exit_code, "list what? scenarios, faults, " in result.output) == (2, True)
