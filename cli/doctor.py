@@ -20,34 +20,54 @@ from harness.verbs import typed
 )
 def command(bookie_conf: Path | None, version: str | None) -> int:
     """Check this machine (JDK, memory, disk, addresses and more), and with --bookie-conf a configuration."""
-    from cluster.advice import configuration_warnings
     from cluster.doctor import checks
-    from cluster.known_findings import of_parts
-    from cluster.releases.versions import DEFAULT_VERSION
-    from cluster.value_rules import refused_values
-    from cluster.value_types import invalid_values
-    from harness.request import properties_of
-    from protocol.wording import counted
 
     if version is not None and bookie_conf is None:
         raise click.UsageError("--bookkeeper goes with --bookie-conf, which it is compared with")
-    marks = {"ok": "ok  ", "warn": "warn", "fail": "FAIL"}
-    found, invalid = checks(), list[str]()
-    for check in found:
-        click.echo(f"{marks[check.state]}  {check.name}: {check.seen}")
-        if check.state != "ok" and check.remedy:
-            click.echo(typed(f"      {check.remedy}"))
+    invalid = 0 if bookie_conf is None else _configuration(bookie_conf, version)
+    found = checks()
+    shown = found
     if bookie_conf is not None:
-        chosen = version or DEFAULT_VERSION
-        conf = properties_of(bookie_conf)
-        warnings = configuration_warnings(conf, chosen)
-        number = counted(len(warnings), "warning") if warnings else "no setting to warn of"
-        click.echo(f"{bookie_conf} with BookKeeper {chosen}: {number}; findings that apply are below")
-        for warning in warnings:
-            click.echo(f"warn  {warning}")
-        invalid = [*invalid_values(conf), *refused_values(conf, chosen)]
-        for wrong in invalid:
-            click.echo(f"FAIL  {bookie_conf}: {wrong}; no bookie starts with it")
-        for line in of_parts(conf, chosen):
-            click.echo(f"      {line}")
+        shown = sorted((check for check in found if check.state != "ok"), key=lambda check: check.state)
+        if shown:
+            click.echo("this machine, for runs of Fencepost:")
+    for check in shown:
+        _line({"ok": "ok  ", "warn": "warn", "fail": "FAIL"}[check.state], f"{check.name}: {check.seen}")
+        _line("    ", check.remedy if check.state != "ok" else "")
+    if bookie_conf is not None:
+        click.echo("next: docs/how-to/safe-configuration.md#settings-that-protect")
     return 2 if invalid or any(check.state == "fail" for check in found) else 0
+
+
+def _configuration(path: Path, version: str | None) -> int:
+    """Print what the file lacks, what is invalid first; the number of invalid values."""
+    from cluster.advice import configuration_warnings
+    from cluster.known_findings import of_parts
+    from cluster.releases.versions import DEFAULT_VERSION
+    from cluster.value_rules import refused_values
+    from cluster.value_types import invalid_values, storage_meant
+    from harness.request import properties_of
+    from protocol.modes import STORAGE
+    from protocol.wording import counted
+
+    chosen = version or DEFAULT_VERSION
+    conf = properties_of(path)
+    invalid = [*invalid_values(conf), *refused_values(conf, chosen)]
+    if STORAGE in conf and (meant := storage_meant(conf[STORAGE])):
+        conf = {**conf, STORAGE: meant}
+    warnings = configuration_warnings(conf, chosen)
+    numbers = f"{counted(len(invalid), 'invalid value')}, {counted(len(warnings), 'warning')}"
+    click.echo(f"{path} with BookKeeper {chosen}: {numbers}")
+    for wrong in invalid:
+        _line("FAIL", f"{wrong}; no bookie starts with it")
+    for said, remedy in warnings:
+        _line("warn", said)
+        _line("    ", remedy)
+    for line in of_parts(conf, chosen):
+        _line("    ", line)
+    return len(invalid)
+
+
+def _line(mark: str, text: str) -> None:
+    if text:
+        click.echo(typed(f"{mark}  {text}"))

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
-from cluster.known_findings import of_settings
+from cluster.known_findings import Advice, of_settings
 from cluster.releases import artifacts
 from cluster.releases.versions import parse
 from protocol.errors import PrerequisiteError
@@ -35,8 +35,8 @@ _TWO_SLOTS = {5, 6}  # a long or a double takes two indices
 _HEADER_BYTES = 10
 
 
-def configuration_warnings(conf: Mapping[str, str], version: str) -> list[str]:
-    """One sentence for each ignored key, unprotected combination and known defect; empty when all is well.
+def configuration_warnings(conf: Mapping[str, str], version: str) -> list[Advice]:
+    """Advice for each ignored key, unprotected combination and known defect; empty when all is well.
 
     ``conf`` is what the user wrote, key to value. ``UsageError`` for a version that cannot be run.
     Without the release's jars its keys are not compared, and one sentence says so.
@@ -45,10 +45,10 @@ def configuration_warnings(conf: Mapping[str, str], version: str) -> list[str]:
     try:
         known = known_keys(version)
     except PrerequisiteError as error:
-        ignored = [f"the keys were not compared with BookKeeper {version}: {error}"]
+        ignored = [Advice(f"the keys were not compared with BookKeeper {version}: {error}", error.remedy)]
     else:
         unread = sorted(key for key in conf.keys() - known if not key.startswith(_STREAM))
-        ignored = [_ignored(key, version, known) for key in unread]
+        ignored = [Advice(_ignored(key, version, known), "correct or remove it") for key in unread]
     combinations = _combinations(conf, version, integrity_exists=release >= parse(FIRST_IN[INTEGRITY]))
     return [*ignored, *combinations, *of_settings(conf, version)]
 
@@ -79,50 +79,79 @@ def _ignored(key: str, version: str, known: frozenset[str]) -> str:
     )
 
 
-def _combinations(conf: Mapping[str, str], version: str, *, integrity_exists: bool) -> list[str]:
+def _combinations(conf: Mapping[str, str], version: str, *, integrity_exists: bool) -> list[Advice]:
     journaled = flag(conf, "journalWriteData", default=True)
     synced = flag(conf, "journalSyncData", default=True)
     asked = flag(conf, INTEGRITY, default=False)
     checked = asked and integrity_exists
     storage = conf.get(STORAGE, DEFAULT_STORAGE).strip()
     short = storage.rpartition(".")[2]
+    journal = "set journalWriteData=true"
     warnings = []
     if not journaled and not checked:
+        protection = f", or {INTEGRITY}=true with {STORAGE}={DB_STORAGE}" if integrity_exists else ""
         warnings.append(
-            f"journalWriteData=false without {INTEGRITY}=true does not protect: a bookie that is killed "
-            "loses what it acknowledged since its last flush, and answers afterwards as if it had never been"
+            Advice(
+                f"journalWriteData=false without {INTEGRITY}=true does not protect: a bookie that is killed "
+                "loses what it acknowledged since its last flush, and denies it afterwards",
+                f"{journal}{protection}",
+            )
         )
     if not journaled and asked and not integrity_exists:
         warnings.append(
-            f"{INTEGRITY}=true does not protect on {version}: integrity checking begins with 4.15.0"
+            Advice(
+                f"{INTEGRITY}=true does not protect on {version}: integrity checking begins with 4.15.0",
+                journal,
+            )
         )
     if checked and storage != DB_STORAGE:
         warnings.append(
-            f"{INTEGRITY}=true with {short} does not protect: the bookie starts while it is "
-            f"clean and ends with exit code 2 after a kill; set ledgerStorageClass={DB_STORAGE}"
+            Advice(
+                f"{INTEGRITY}=true with {short} does not protect: the bookie starts while it is "
+                "clean and ends with exit code 2 after a kill",
+                f"set {STORAGE}={DB_STORAGE} on bookies without entries; others lose theirs "
+                "(docs/findings/storage-changed.md)",
+            )
         )
     if checked and journaled:
         warnings.append(
-            f"{INTEGRITY}=true with journalWriteData=true checks nothing after a kill: the journal protects; "
-            "a bookie that was killed with journalWriteData=false must not be restarted like this"
+            Advice(
+                f"{INTEGRITY}=true with journalWriteData=true checks nothing after a kill: "
+                "the journal protects",
+                "restart a bookie that was killed with journalWriteData=false with that setting first",
+            )
         )
     if not journaled and storage != DB_STORAGE:
         warnings.append(
-            f"journalWriteData=false with {short}: flushInterval does not bound what a kill "
-            "loses; entries stay in memory until the memtable or the entry log is full"
+            Advice(
+                f"journalWriteData=false with {short}: flushInterval does not bound what a kill "
+                "loses; entries stay in memory until the memtable or the entry log is full",
+                journal,
+            )
         )
     if not journaled:
         warnings.append(
-            "journalWriteData=false: a client's force() is acknowledged without making any entry durable "
-            "(deferred sync syncs the journal only)"
+            Advice(
+                "journalWriteData=false: a client's force() is acknowledged without making any entry durable "
+                "(deferred sync syncs the journal only)",
+                f"{journal} if a client uses DEFERRED_SYNC",
+            )
         )
     if not synced:
         warnings.append(
-            "journalSyncData=false: a power failure loses the journal's last records, fences among them "
-            "(up to journalPageCacheFlushIntervalMSec, 1000 ms unless set)"
+            Advice(
+                "journalSyncData=false: a power failure loses the journal's last records, fences among them "
+                "(up to journalPageCacheFlushIntervalMSec, 1000 ms unless set)",
+                "set journalSyncData=true",
+            )
         )
     if flag(conf, STAMPING, default=False) and not checked:
-        warnings.append(f"{STAMPING}=true has no effect without {INTEGRITY}=true on 4.15.0 or newer")
+        warnings.append(
+            Advice(
+                f"{STAMPING}=true has no effect without {INTEGRITY}=true on 4.15.0 or newer",
+                f"set {INTEGRITY}=true, or remove it",
+            )
+        )
     return warnings
 
 

@@ -1,7 +1,8 @@
 """Which findings apply to a bookie's configuration, from the index ``docs/findings/README.md``.
 
 The index lists each finding once, in a part for what it needs. A part applies by the configuration's journal
-and storage; a finding of a setting by that setting. Reads the index only.
+and storage; a finding of a setting by that setting. A finding's workaround is the one of its page, and which
+settings exclude it says the guide's table "Settings that protect". Reads these documents only.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from cluster.releases.versions import parse, within
 from protocol.modes import DB_STORAGE, DEFAULT_STORAGE, STORAGE, flag, mode_of
 from protocol.wording import counted
 
-INDEX = Path(__file__).resolve().parents[1] / "docs" / "findings" / "README.md"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+INDEX = DOCS / "findings" / "README.md"
+GUIDE = DOCS / "how-to" / "safe-configuration.md"
 Conf = Mapping[str, str]
 
 PARTS: Mapping[str, Callable[[Conf], bool]] = {
@@ -34,12 +38,25 @@ SETTINGS: Mapping[str, Callable[[Conf], str]] = {
     "old-log-metadata": lambda conf: (
         _on(conf, "gcEntryLogMetadataCacheEnabled") if conf.get("gcEntryLogMetadataCachePath") else ""
     ),
+    "evicted-index": lambda conf: (
+        f"fileInfoMaxIdleTime={conf['fileInfoMaxIdleTime']}"
+        if conf.get("fileInfoMaxIdleTime", "0").strip() not in ("", "0")
+        and conf.get(STORAGE, DEFAULT_STORAGE).strip() == DEFAULT_STORAGE
+        else ""
+    ),
     "flush-deadlock": lambda conf: _on(conf, "entryLogPerLedgerEnabled"),
     "direct-io-readers": lambda conf: _on(conf, "dbStorage_directIOEntryLogger") if _db_storage(conf) else "",
     "rack-lost-replaced": lambda conf: _on(conf, "enforceMinNumFaultDomainsForWrite"),
     "ledger-directories": lambda conf: _on(conf, "allowStorageExpansion") if _db_storage(conf) else "",
 }
 """By page: the setting that brings the finding, or nothing where the configuration does not have it."""
+
+
+class Advice(NamedTuple):
+    """A sentence about a configuration, and what to do."""
+
+    said: str
+    remedy: str
 
 
 @dataclass(frozen=True)
@@ -53,26 +70,64 @@ class Known:
     def __str__(self) -> str:
         return f"{self.effect}: {self.title} (docs/findings/{self.page}.md)"
 
+    @property
+    def workaround(self) -> str:
+        """The row of the page as plain text, without links into the page."""
+        text = (INDEX.parent / f"{self.page}.md").read_text(encoding="utf-8")
+        (row,) = re.findall(r"^\| \*\*Workaround\*\* \| (.+) \|$", text, re.M)
+        row = re.sub(r" \(\[[^]]*\]\(#[^)]*\)\)", "", row)
+        plain = re.sub(r"\[([^]]*)\]\((?:([\w-]+\.md)[^)]*|[^)]*)\)", _without_link, row).replace("`", "")
+        return f"workaround: {plain}"
 
-def of_settings(conf: Conf, version: str) -> list[str]:
-    """One sentence for each finding that a setting of ``conf`` brings on this release."""
+
+def _without_link(link: re.Match[str]) -> str:
+    return f"{link[1]} (docs/findings/{link[2]})" if link[2] else link[1]
+
+
+def of_settings(conf: Conf, version: str) -> list[Advice]:
+    """The findings that a setting of ``conf`` brings on this release."""
     rows = {one.page: one for _, row in _index(version) for one in row}
-    named = {page: setting(conf) for page, setting in SETTINGS.items() if page in rows}
+    excluded = excluded_by(conf)
+    named = {page: setting(conf) for page, setting in SETTINGS.items() if page in rows.keys() - excluded}
     if "read-limit" in rows and (limit := _read_limit(conf, version)):
         named["read-limit"] = f"{limit}, with clients that have useV2WireProtocol"
-    return [f"{setting}: {rows[page]}" for page, setting in named.items() if setting]
+    return [
+        Advice(f"{setting}: {rows[page]}", rows[page].workaround)
+        for page, setting in named.items()
+        if setting
+    ]
 
 
 def of_parts(conf: Conf, version: str) -> Iterator[str]:
     """Each part of the index that applies, its number of findings, and those of severity P1."""
-    index = list(_index(version))
+    index, excluded = list(_index(version)), excluded_by(conf)
     for part, rows in index:
-        if rows and part in PARTS and PARTS[part](conf):
-            severe = [one for one in rows if one.effect.startswith("P1")]
-            yield f"{part}: {counted(len(rows), 'known finding')}, {len(severe)} of severity P1"
-            yield from (f"  {one}" for one in severe)
+        left = [one for one in rows if one.page not in excluded]
+        if left and part in PARTS and PARTS[part](conf):
+            severe = [one for one in left if one.effect.startswith("P1")]
+            number = f"{counted(len(left), 'known finding')}, {len(severe)} of severity P1"
+            yield f"{part.replace('`', '')}: {number}"
+            for one in severe:
+                yield f"  {one}"
+                yield f"    {one.workaround}"
+            for one in rows:
+                if one.page in excluded:
+                    yield f"  {one.page} does not apply with {excluded[one.page]}"
     others = [part for part, rows in index if rows and part not in PARTS and part != OFF_BY_DEFAULT]
-    yield f"other parts of docs/findings/README.md, which this file does not decide: {', '.join(others)}"
+    listed = ", ".join(others).replace("`", "")
+    yield f"other parts of docs/findings/README.md, which this file does not decide: {listed}"
+
+
+def excluded_by(conf: Conf) -> dict[str, str]:
+    """By page: the settings of ``conf`` that protect against its finding, from the guide's table."""
+    table = GUIDE.read_text(encoding="utf-8").partition("## Settings that protect\n")[2].partition("\n## ")[0]
+    excluded: dict[str, str] = {}
+    for cell, pages in re.findall(r"^\| (`.+`) \| bookie \|.*\| (\[.+) \|$", table, re.M):
+        settings = re.findall(r"`(\w+)=([^`]+)`", cell)
+        if settings and all(conf.get(key, "").strip().lower() == value for key, value in settings):
+            said = " and ".join(f"{key}={value}" for key, value in settings)
+            excluded |= dict.fromkeys(re.findall(r"/([\w-]+)\.md\)", pages), said)
+    return excluded
 
 
 def _index(version: str) -> Iterator[tuple[str, list[Known]]]:

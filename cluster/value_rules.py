@@ -137,7 +137,8 @@ def refused_values(conf: Mapping[str, str], version: str) -> Iterator[str]:
         except ValueError:  # a wrong type, which is said in its own line
             continue
         if refused:
-            yield f"{', '.join(_said(conf, key) for key in keys)}: {rule.must}"
+            ordered = sorted(keys, key=lambda key: key not in conf)
+            yield f"{', '.join(_said(conf, key) for key in ordered)}: {rule.must}"
 
 
 def _value(conf: Mapping[str, str], key: str) -> float:

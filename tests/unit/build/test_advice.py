@@ -57,7 +57,7 @@ def protected(**more: str) -> dict[str, str]:
 
 
 def said(conf: dict[str, str], version: str = "4.18.0") -> str:
-    return "\n".join(configuration_warnings(conf, version))
+    return "\n".join(f"{said}; {remedy}" for said, remedy in configuration_warnings(conf, version))
 
 
 def test_string_constants_are_told_from_names() -> None:
@@ -155,7 +155,7 @@ def test_journal_alone_needs_no_word() -> None:
 
 
 def test_protection_leaves_only_the_word_on_force() -> None:
-    assert [line.partition(":")[0] for line in configuration_warnings(protected(), "4.17.3")] == [
+    assert [said.partition(":")[0] for said, _ in configuration_warnings(protected(), "4.17.3")] == [
         "journalWriteData=false"
     ]
 
@@ -173,6 +173,23 @@ def test_without_jars_the_combinations_are_still_judged(monkeypatch: pytest.Monk
     text = said({"journalWriteData": "false"})
     assert "not compared with BookKeeper 4.18.0: no network" in text
     assert "does not protect" in text
+
+
+def test_every_warning_says_what_to_do() -> None:
+    confs = [
+        UNCHECKED,
+        WITHOUT_DB_STORAGE,
+        protected(journalWriteData="true", journalSyncData="false", dataIntegrityStampMissingCookies="true"),
+        {"dataIntegrityStampMissingCookies": "true", "useTransactionalCompaction": "true", "unread": "1"},
+    ]
+    advice = [
+        one
+        for conf in confs
+        for version in ("4.14.7", "4.18.0")
+        for one in configuration_warnings(conf, version)
+    ]
+    assert len({said.partition(" on 4.")[0] for said, _ in advice}) >= 12
+    assert [said for said, remedy in advice if not remedy] == []
 
 
 def test_a_version_that_cannot_be_run_is_refused() -> None:

@@ -87,7 +87,7 @@ def test_a_release_has_its_own_rules(conf: dict[str, str], version: str, rules: 
 
 def test_the_values_are_named_with_those_that_are_defaults() -> None:
     assert refused(GC) == [
-        "minorCompactionInterval is not set (3600), gcWaitTime=7200000: "
+        "gcWaitTime=7200000, minorCompactionInterval is not set (3600): "
         "minorCompactionInterval (in s) must be at least gcWaitTime (in ms), or 0"
     ]
 

@@ -79,7 +79,7 @@ def test_doctor_warns_of_a_setting_that_the_release_does_not_read(tmp_path: Path
     done = run("doctor", "--bookie-conf", str(conf))
     assert "warn  journalWriteDataa: BookKeeper 4.18.0 does not read this key" in done.stdout
     assert "did you mean journalWriteData?" in done.stdout
-    assert "bk_server.conf with BookKeeper 4.18.0: 2 warnings" in done.stdout
+    assert "bk_server.conf with BookKeeper 4.18.0: 0 invalid values, 2 warnings\n" in done.stdout
     assert "The default storage: " in done.stdout
 
 

@@ -103,7 +103,7 @@ def test_a_file_without_a_storage_has_bookkeepers_default_and_not_the_modes(tmp_
     [
         ("journalWriteData=flase", "journalWriteData=flase is neither true"),
         ("ledgerStorageClass=DbLedgerStorage", "ledgerStorageClass=DbLedgerStorage is no class"),
-        ("gcWaitTime=7200000", "gcWaitTime=7200000: minorCompactionInterval"),
+        ("gcWaitTime=7200000", "gcWaitTime=7200000, minorCompactionInterval"),
     ],
 )
 def test_a_value_that_no_bookie_starts_with_is_refused_with_its_file(
