@@ -232,7 +232,11 @@ def failure(version: str, output: str) -> FencepostError:
     """The error that Maven's output means: no such release, or a repository out of reach."""
     absent = _ABSENT.search(output)
     if absent is not None and absent["version"] == version:
-        return unsupported(version, "is not in the Maven repository")
+        return unsupported(
+            version,
+            f"is not in the Maven repository {repository()}",
+            way_out="Name a repository that has it with FENCEPOST_MAVEN, and run again. ",
+        )
     lines = [line for line in output.splitlines() if line.startswith("[ERROR]")] or output.splitlines()
     reason = next((line.removeprefix("[ERROR]").strip() for line in lines if "rtifact" in line), "")
     return PrerequisiteError(

@@ -57,8 +57,11 @@ def is_build(version: str) -> bool:
     return match is not None and match[4] is not None
 
 
-def unsupported(version: str, why: str) -> UsageError:
-    """The error for a version that cannot be run; names the value, the nearest and the known ones."""
+def unsupported(version: str, why: str, *, way_out: str = "") -> UsageError:
+    """The error for a version that cannot be run; names the value, the nearest and the known ones.
+
+    ``way_out`` begins the remedy with what makes this version available.
+    """
     match = _FORM.fullmatch(version)
     line = "" if match is None else f"{match[1]}.{match[2]}."  # the nearest is of the same line
     near = get_close_matches(version, [one for one in PUBLISHED if one.startswith(line)], n=1, cutoff=0.8)
@@ -66,7 +69,8 @@ def unsupported(version: str, why: str) -> UsageError:
     return UsageError(
         f"BookKeeper version {version!r} {why}{hint}",
         remedy=(
-            f"Name one of the published versions: {', '.join(PUBLISHED)}. "
+            f"{way_out}Name one of the published versions (`fencepost list versions`): "
+            f"{', '.join(PUBLISHED)}. "
             "For another release, give `lib/` of its binary distribution with --jars."
         ),
     )

@@ -7,6 +7,7 @@ import pytest
 
 from cluster.releases import artifacts
 from cluster.releases import maven as maven_repository
+from cluster.releases.versions import PUBLISHED
 from protocol import java
 from protocol.errors import PrerequisiteError, UsageError
 from tests.unit.build.test_java import ALL, install
@@ -131,6 +132,18 @@ def test_the_lines_of_maven_3_8_are_understood(line: str, kind: type[Exception],
     error = maven_repository.failure("4.17.9", f"[ERROR] {line}")
     assert type(error) is kind
     assert text in str(error)
+
+
+def test_a_release_that_is_absent_names_the_repository_and_the_next_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("FENCEPOST_MAVEN", "https://mirror.invalid/maven/")
+    error = maven_repository.failure("4.17.9", f"Could not find artifact {RELEASE} in central (https://x)")
+    assert "is not in the Maven repository https://mirror.invalid/maven" in str(error)
+    assert isinstance(error, UsageError)
+    assert "FENCEPOST_MAVEN" in error.remedy
+    assert "--jars" in error.remedy
+    assert f"(`fencepost list versions`): {', '.join(PUBLISHED)}" in error.remedy
 
 
 def test_the_archive_changes_with_the_jvm(
