@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from cluster.known_findings import SETTINGS
 from cluster.releases.versions import within
 
 README_LINES = 150
@@ -157,6 +158,33 @@ def test_a_class_that_is_shown_as_a_value_has_its_package(root: Path) -> None:
     rows = [row for page in (root / "docs").rglob("*.md") for row in shown.findall(page.read_text())]
     assert rows
     assert [row for row in rows if re.search(r"[`=](Db|Sorted|Interleaved)LedgerStorage", row)] == []
+
+
+def test_the_guide_lists_what_has_no_workaround_by_severity(root: Path) -> None:
+    guide = (root / "docs" / "how-to" / "safe-configuration.md").read_text()
+    section = guide.split("## What to set\n")[1].split("\n## ")[0]
+    listed = {
+        label: re.findall(r"/([\w-]+)\.md\)", pages)
+        for label, pages in re.findall(
+            r"^- (P\d|limitation|operator error): ((?:.*\n)+?)(?=- |\Z|\n)", section, re.M
+        )
+    }
+    found: dict[str, list[str]] = {}
+    index = (root / "docs" / "findings" / "README.md").read_text()
+    for name, effect in re.findall(r"^\| \[.+\]\(([\w-]+)\.md\) \| (P\d|[a-z ]+)", index, re.M):
+        page = (root / "docs" / "findings" / f"{name}.md").read_text()
+        if "| **Workaround** | none known" in page:
+            found.setdefault(effect.strip(), []).append(name)
+    assert {label: sorted(names) for label, names in listed.items()} == {
+        label: sorted(names) for label, names in found.items()
+    }
+
+
+def test_the_guide_says_which_settings_to_leave_at_their_defaults(root: Path) -> None:
+    """Those whose own finding doctor reports, and none else."""
+    guide = (root / "docs" / "how-to" / "safe-configuration.md").read_text()
+    left = guide.split("- Leave these at their defaults")[1].split("\n- ")[0]
+    assert sorted(re.findall(r"/([\w-]+)\.md\)", left)) == sorted(SETTINGS)
 
 
 def test_the_heads_of_findings_have_the_settings_that_protect(root: Path) -> None:
