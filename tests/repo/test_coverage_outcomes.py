@@ -1,7 +1,7 @@
 """An outcome on ``docs/coverage.md`` equals what the plan states, and the result of its series.
 
-A clause (up to a semicolon) names scenarios, a colon, and outcomes: "`a`, `b`: holds in protected, breaks in
-unprotected". A name with something in brackets behind it speaks of a part of the scenario only, which no test
+A clause (up to a semicolon or ``<br>``) names scenarios, a colon, and outcomes: "`a`, `b`: holds in
+protected, breaks in unprotected". A name with something in brackets behind it speaks of a part of the scenario only, which no test
 can hold against the plan. A clause whose scenarios were not measured yet says so: "no series yet".
 """
 
@@ -84,7 +84,7 @@ def plan_of(name: str) -> Plan:
 
 
 def claims_of(cell: str, properties: frozenset[str]) -> Iterator[Claim]:
-    for clause in re.split(r"; |(?<=[a-z)])\. ", cell):
+    for clause in re.split(r"; |<br>|(?<=[a-z)])\. ", cell):
         found = list(OUTCOME.finditer(clause))
         for at, outcome in enumerate(found):
             before = clause[: outcome.start()]

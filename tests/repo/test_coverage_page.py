@@ -5,6 +5,7 @@ from pathlib import Path
 
 from checkers.judging.judge import CHECKERS
 
+CELL = 700
 OUTCOMES = ("holds", "breaks", "differs", "as described", "known gap", "not shown")
 NAME = re.compile(r"`((?:bp46|closing|durability|fencing|protocol|soak)/[a-z0-9-]+)`")
 
@@ -32,6 +33,10 @@ def test_every_row_says_what_came_out_and_the_page_says_what_that_means(root: Pa
     page = (root / "docs" / "coverage.md").read_text()
     assert [word for word in OUTCOMES if f"| {word} |" not in page] == []
     assert [row for row in rows(root) if not any(word in row[2] for word in OUTCOMES)] == []
+
+
+def test_no_cell_is_an_essay(root: Path) -> None:
+    assert [row[1] for row in rows(root) if max(map(len, row)) > CELL] == []
 
 
 def test_every_promise_has_a_scenario_and_a_checker_or_says_what_is_missing(root: Path) -> None:
