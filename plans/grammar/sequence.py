@@ -161,7 +161,7 @@ class Timing(Params):
     def _only_acts_end(self) -> Self:
         acts = isinstance(getattr(self, "params", None), HasOutcome | Recorded)
         if "outcome" in self.model_fields_set and not acts:
-            text = "only acts of clients (create, append, recover, ...) and `admin` have an outcome"
+            text = "only client steps (create, append, recover, ...) and `admin` have an outcome"
             raise refused(text, "outcome", KEY)
         return self
 

@@ -1,8 +1,9 @@
 """An outcome on ``docs/coverage.md`` equals what the plan states, and the result of its series.
 
 A clause (up to a semicolon or ``<br>``) names scenarios, a colon, and outcomes: "`a`, `b`: holds in
-protected, breaks in unprotected". A name with something in brackets behind it speaks of a part of the scenario only, which no test
-can hold against the plan. A clause whose scenarios were not measured yet says so: "no series yet".
+protected, breaks in unprotected". A name with something in brackets behind it speaks of a part of the
+scenario only, which no test can hold against the plan. A clause whose scenarios were not measured yet says
+so: "no series yet".
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -54,7 +55,7 @@ def test_every_word_stands_in_the_document(word: str) -> None:
 
 
 def test_defaults_in_the_document_are_those_of_the_code() -> None:
-    rows = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", sections()["Acts of clients"], flags=re.M))
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", sections()["Client steps"], flags=re.M))
     for name, row in rows.items():
         for key, value in re.findall(r"`(\w+)` ([a-z0-9]+)\b", row):
             default = STEPS[name].model_fields[key].default
@@ -62,7 +63,7 @@ def test_defaults_in_the_document_are_those_of_the_code() -> None:
 
 
 def test_no_step_is_documented_that_does_not_exist() -> None:
-    for heading in ("Acts of clients", "Servers and healing"):
+    for heading in ("Client steps", "Servers and healing"):
         for name in re.findall(r"^\| `(\w+)`", sections()[heading], flags=re.M):
             assert name in STEPS
     for name in re.findall(r"^\| `(\w+)`", sections()["Waiting"], flags=re.M):
@@ -70,7 +71,9 @@ def test_no_step_is_documented_that_does_not_exist() -> None:
 
 
 def test_the_whole_plan_is_a_plan(words: Any) -> None:
-    plan = read(parse(examples()[0], "plans.md"), words, modes=tuple(MODES))
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "write-a-scenario.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^ *```yaml\n( *name: .*?)^ *```$", page, flags=re.M | re.S)
+    plan = read(parse(dedent(example), "write-a-scenario.md"), words, modes=tuple(MODES))
     assert plan.name == "mine/first"
 
 
