@@ -48,12 +48,35 @@ def test_nothing_is_loaded_from_another_host(site: Path) -> None:
 
 def test_a_dead_anchor_fails_the_build(tmp_path: Path, root: Path) -> None:
     settings = (root / "mkdocs.yml").read_text().partition("nav:\n  -")[0]
+    settings = settings.replace("hooks: [", f"hooks: [{root}/")
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "index.md").write_text("# Title\n\n[to nowhere](#nowhere)\n")
     (tmp_path / "mkdocs.yml").write_text(settings)
     done = build(tmp_path, tmp_path / "site")
     assert done.returncode == 1
     assert "#nowhere" in done.stdout + done.stderr
+
+
+def test_a_finding_leads_to_code_and_issues_and_back_to_the_index(site: Path) -> None:
+    page = (site / "findings" / "journal-rolled.html").read_text()
+    code = (
+        "blob/release-4.18.0/bookkeeper-server/src/main/java/org/apache/bookkeeper/bookie/Journal.java#L380"
+    )
+    assert f'href="https://github.com/apache/bookkeeper/{code}"' in page
+    assert 'href="https://github.com/apache/bookkeeper/issues/3830"' in page
+    assert 'href="index.html#by-what-you-run"' in page
+
+
+def test_the_navigation_has_the_groups_of_the_list_of_documents(root: Path) -> None:
+    nav = (root / "mkdocs.yml").read_text().partition("\nnav:\n  - Overview: README.md\n")[2]
+    groups = dict(re.findall(r"^  - ([^:]+):(.*(?:\n    .*)*)", nav, re.M))
+    parts = re.split(r"^## (.+)\n", (root / "docs" / "README.md").read_text(), flags=re.M)[1:]
+    listed = dict(zip(parts[::2], parts[1::2], strict=True))
+    page = re.compile(r"[\w/-]+\.md")
+    assert {name: set(page.findall(text)) for name, text in groups.items()} == {
+        name: set(page.findall(text)) for name, text in listed.items()
+    }
+    assert list(groups) == list(listed)
 
 
 def test_a_flattened_list_and_a_foreign_script_are_seen() -> None:
