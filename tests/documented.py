@@ -22,7 +22,7 @@ PLACEHOLDER = re.compile(r"\b[A-Z]{2,}\b|\.\.\.")
 """A command in a sentence that leaves a part of it open."""
 READS_ONLY = {"bundle", "completion", "doctor", "explain", "list", "report"}
 """Verbs that start no process: a test executes their commands as they are printed, on stored runs."""
-READS_ONLY_WITH = {"--history", "--list", "--show", "--trace"}
+READS_ONLY_WITH = {"--dry-run", "--history", "--list", "--show", "--trace"}
 
 
 @dataclass(frozen=True)
