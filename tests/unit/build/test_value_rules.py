@@ -76,6 +76,7 @@ def test_a_rule_refuses_a_value_on_one_side_of_its_limit(bad: str, good: str, mu
         ({"minorCompactionInterval": "0"}, "4.14.5", 0),
         ({"minorCompactionInterval": "0"}, "4.15.4", 1),
         ({"minorCompactionInterval": "0"}, "4.16.0", 0),
+        ({"minorCompactionThreshold": "0", "majorCompactionThreshold": "0"}, "4.15.4", 0),
         ({"entryLocationCompactionInterval": "599"}, "4.17.1", 0),
         ({"entryLocationCompactionInterval": "599"}, "4.16.7", 1),
         ({"diskUsageLwmThreshold": "0.96"}, "4.15.0", 0),
