@@ -235,7 +235,7 @@ def failure(version: str, output: str) -> FencepostError:
         return unsupported(
             version,
             f"is not in the Maven repository {repository()}",
-            way_out="Name a repository that has it with FENCEPOST_MAVEN, and run again. ",
+            way_out="Name a repository that has it with FENCEPOST_MAVEN. ",
         )
     lines = [line for line in output.splitlines() if line.startswith("[ERROR]")] or output.splitlines()
     reason = next((line.removeprefix("[ERROR]").strip() for line in lines if "rtifact" in line), "")

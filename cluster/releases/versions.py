@@ -69,7 +69,7 @@ def unsupported(version: str, why: str, *, way_out: str = "") -> UsageError:
     return UsageError(
         f"BookKeeper version {version!r} {why}{hint}",
         remedy=(
-            f"{way_out}Name one of the published versions (`fencepost list versions`): "
+            f"{way_out}Published versions (`fencepost list versions`): "
             f"{', '.join(PUBLISHED)}. "
             "For another release, give `lib/` of its binary distribution with --jars."
         ),
