@@ -39,7 +39,7 @@ from checkers.judging.contract import Batch, Checker, Columns, LedgerFact, Ledge
 from checkers.judging.found import Found, Row, capped_rows, first_rows
 from checkers.sets.spans import Spans, ints
 from evidence.codes import NEVER, Message, Status
-from evidence.findings import Finding, Judgement, Verdict
+from evidence.findings import Finding, Judgement
 from protocol.faults import MESSAGES_ONLY, effects_of
 
 _OWN, _FLUSHED, _DURABLE = "denied_own_ack", "denied_flushed", "denied_durable"
@@ -102,6 +102,7 @@ class Answers(Checker):
 
     name = "answers"
     tables = ("frames", "ledgers", "operations", "holdings")
+    needed = "whole evidence with a wire log, and an answer to a read from a known boot of a bookie"
     kinds = (_OWN, _FLUSHED, _DURABLE, _HELD, _LIMBO)
     figures = ("acknowledged", "read", "denied")
     facts = (SERVED, FORCED, RELEASED)
@@ -121,21 +122,16 @@ class Answers(Checker):
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:  # noqa: ARG002  # by contract
         """Needs an answer to a read from a known boot of a bookie."""
         rows = {kind: found.firsts(kind, 1) if _judged(kind, run) else [] for kind in self.kinds}
-        findings = tuple(_finding(kind, row, run) for kind in self.kinds for row in capped_rows(rows[kind]))
-        lacking = run.shortcomings(_RESTS_ON)
-        read = found.count("read")
-        verdict = Verdict.VALID if run.wire and read and not lacking else Verdict.UNKNOWN
-        if not (run.wire and (read or lacking)) and self.name not in run.required:
-            verdict = Verdict.NOT_JUDGED
+        lacking, read = run.shortcomings(_RESTS_ON), found.count("read")
         no_log = "the run kept no wire log, so what bookies answered is unknown"
-        return Judgement(
-            property=self.name,
-            verdict=Verdict.ANOMALY if findings else verdict,
-            needed="whole evidence with a wire log, and an answer to a read from a known boot of a bookie",
+        return self.judgement(
+            run,
+            [_finding(kind, row, run) for kind in self.kinds for row in capped_rows(rows[kind])],
             seen={name: found.count(name) for name in self.figures},
-            findings=findings,
+            enough=read,
+            lacking=lacking if run.wire else [no_log],
+            idle=not (run.wire and (read or lacking)),
             counts={kind: sum(row.last - row.first + 1 for row in rows[kind]) for kind in self.kinds},
-            notes=tuple(lacking) if run.wire else (no_log,),
         )
 
 

@@ -30,12 +30,12 @@ from checkers.facts.parts import delivered, entries_of, final
 from checkers.facts.versions import Version, lasting_duties
 from checkers.facts.wording import entries_text, some_notes
 from checkers.judging.contract import Batch, Checker, LedgerFact, LedgerFacts, Rows, RunFacts
-from checkers.judging.found import Found, capped, set_rows, span_rows
+from checkers.judging.found import Found, set_rows, span_rows
 from checkers.sets.marks import Marks
 from checkers.sets.spans import Bools, Ints, Spans, ints
 from evidence.codes import NEVER, ErrorCode, Holding, Kind, Outcome
 from evidence.collect.logs import KEY_REFUSED
-from evidence.findings import Finding, Judgement, Verdict
+from evidence.findings import Finding, Judgement
 from protocol.wording import counted
 
 _RESTS_ON = ("operations", "census", "ledgers", "servers", "faults")
@@ -76,6 +76,7 @@ class Availability(Checker):
 
     name = "availability"
     tables = ("operations", "census", "ledgers")
+    needed = "whole evidence, final opens, and that whatever was not got at the end is accounted for"
     kinds = ("stuck", "key_lost", "unreadable")
     figures = ("opened", "refused", "stalled", "delivered", "denied")
     facts = (OPENED, REFUSED, READING, RELEASED, PASS_TIMES)
@@ -105,12 +106,9 @@ class Availability(Checker):
         unreadable = [] if lacking else list(_reads(found, facts, doubtful, run))
         opened = facts.columns(OPENED)["ledger"]
         refusing = np.unique(facts.columns(REFUSED)["ledger"])
-        enough = not lacking and not doubtful and len(opened) + len(refusing) > 0
-        verdict = Verdict.VALID if enough else Verdict.UNKNOWN
-        return Judgement(
-            property=self.name,
-            verdict=Verdict.ANOMALY if stuck or unreadable else verdict,
-            needed="whole evidence, final opens, and that whatever was not got at the end is accounted for",
+        return self.judgement(
+            run,
+            [*stuck, *unreadable],
             seen={
                 "opened": len(opened),
                 "refused": len(np.setdiff1d(refusing, opened)),
@@ -118,13 +116,10 @@ class Availability(Checker):
                 "delivered": found.count("delivered"),
                 "denied": found.spans("denied").count(),
             },
-            findings=capped([*stuck, *unreadable]),
-            counts={
-                **{kind: sum(one.kind == kind for one in stuck) for kind in ("stuck", "key_lost")},
-                "unreadable": sum(finding.count for finding in unreadable),
-            },
-            notes=(*lacking, *some_notes(stalled), *some_notes([text for _, text in doubtful])),
-            undecided=tuple(sorted({ledger for ledger, _ in doubtful})),
+            enough=not doubtful and len(opened) + len(refusing) > 0,
+            lacking=lacking,
+            notes=(*some_notes(stalled), *some_notes([text for _, text in doubtful])),
+            undecided=[ledger for ledger, _ in doubtful],
         )
 
 

@@ -29,10 +29,10 @@ from checkers.facts.promises import (
 from checkers.facts.versions import Version
 from checkers.facts.wording import entries_text, operation_text
 from checkers.judging.contract import Batch, Checker, LedgerFacts, Rows, RunFacts, by_ledger, value_at
-from checkers.judging.found import Found, capped, ledger_rows, set_rows
+from checkers.judging.found import Found, ledger_rows, set_rows
 from checkers.sets.spans import LAST_ENTRY, Ints, Spans
 from evidence.codes import NEVER, Kind, Outcome
-from evidence.findings import Finding, Judgement, Verdict
+from evidence.findings import Finding, Judgement
 from protocol.wording import counted
 
 _HANDLE = ("ledger", "client", "handle")
@@ -85,6 +85,7 @@ class Closing(Checker):
 
     name = "closing"
     tables = ("operations", "ledgers")
+    needed = "whole evidence, and a CLOSED version of every ledger with a promised entry"
     kinds = ("closed_below", "two_ends", "closed_unwritten")
     figures = ("closed_ledgers", "promised")
     facts = (*PROMISES, CREATED, CLOSED, RECOVERED)
@@ -115,27 +116,21 @@ class Closing(Checker):
         two = [] if put_back_hidden(run) else list(_two_ends(received, metadata, run))
         lacking = run.shortcomings(self.tables)
         unwritten = [] if lacking else list(_unwritten(received, metadata, run))
-        verdict = Verdict.VALID if metadata.closes and not still_open and not lacking else Verdict.UNKNOWN
-        notes = [*lacking]
+        notes = []
         if still_open:
             notes.append(
                 f"{counted(len(still_open), 'promised ledger')} never seen CLOSED, "
                 f"first {run.ledger_text(still_open[0])}"
             )
         promised = by_lac.count() + sum(row.number for row in beyond_lac)
-        return Judgement(
-            property=self.name,
-            verdict=Verdict.ANOMALY if below or two or unwritten else verdict,
-            needed="whole evidence, and a CLOSED version of every ledger with a promised entry",
+        return self.judgement(
+            run,
+            [*below, *two, *unwritten],
             seen={"closed_ledgers": len(metadata.closes), "promised": promised},
-            findings=capped([*below, *two, *unwritten]),
-            counts={
-                "closed_below": entries.count(),
-                "two_ends": len(two),
-                "closed_unwritten": len(unwritten),
-            },
+            enough=metadata.closes and not still_open,
+            lacking=lacking,
             notes=(*notes, *put_back_notes(metadata, run)),
-            undecided=tuple(still_open),
+            undecided=still_open,
         )
 
 

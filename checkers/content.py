@@ -17,11 +17,11 @@ from checkers.facts.ledgers import PASS_TIMES, histories, passes
 from checkers.facts.parts import acked, delivered, entries_of, identified, proven, signed, written
 from checkers.facts.wording import entries_text
 from checkers.judging.contract import Batch, Checker, LedgerFacts, RunFacts
-from checkers.judging.found import Found, capped, ledger_rows, mark_rows, set_rows, span_rows
+from checkers.judging.found import Found, ledger_rows, mark_rows, set_rows, span_rows
 from checkers.sets.marks import Marks, unmarked
 from checkers.sets.spans import Spans
 from evidence.codes import Holding, Kind, Proof
-from evidence.findings import Finding, Judgement, Verdict
+from evidence.findings import Finding, Judgement
 from protocol.faults import Loses, effects_of
 from protocol.wording import counted
 
@@ -39,6 +39,7 @@ class Content(Checker):
 
     name = "content"
     tables = ("operations", "census", "ledgers")
+    needed = "whole evidence, and at least one entry delivered to a client"
     kinds = (*_BAD, "two_writings", "damaged_copy")
     figures = ("delivered", "unrecorded")
     facts = (PASS_TIMES,)
@@ -75,25 +76,19 @@ class Content(Checker):
         findings += _damaged(spoiled, found.marks("damaged_copy"), run)
         delivered, unrecorded, damaged = map(found.count, ("delivered", "unrecorded", "census_damaged"))
         lacking = run.shortcomings(self.tables)
-        enough = delivered > 0 and not lacking
-        notes = [*lacking]
+        notes = []
         if unrecorded:
             notes.append(f"{counted(unrecorded, 'entry', 'entries')} read whose add was not recorded")
         if damaged:
             notes.append(f"{counted(damaged, 'census answer')} held other bytes than the entry's")
-        return Judgement(
-            property=self.name,
-            verdict=Verdict.ANOMALY if findings else Verdict.VALID if enough else Verdict.UNKNOWN,
-            needed="whole evidence, and at least one entry delivered to a client",
+        return self.judgement(
+            run,
+            findings,
             seen={"delivered": delivered, "unrecorded": unrecorded},
-            findings=capped(findings),
-            counts={
-                **{kind: spans.count() for kind, spans in bad.items()},
-                "two_writings": two.count(),
-                "damaged_copy": spoiled.count(),
-            },
-            notes=tuple(notes),
-            undecided=() if enough or lacking else tuple(row.ledger for row in found.by_ledger("tried")),
+            enough=delivered,
+            lacking=lacking,
+            notes=notes,
+            undecided=[] if delivered or lacking else [row.ledger for row in found.by_ledger("tried")],
         )
 
 

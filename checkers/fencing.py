@@ -40,7 +40,7 @@ from checkers.judging.contract import (
 from checkers.judging.found import Found, Row, capped_rows, first_rows, proof_columns, span_rows
 from checkers.sets.spans import LAST_ENTRY, Ints, Spans
 from evidence.codes import EXPLICIT_NEGATIVES, NEVER, Direction, FrameFlag, Message, Status
-from evidence.findings import Finding, Judgement, Verdict
+from evidence.findings import Finding, Judgement
 from protocol.wording import counted
 
 _AFTER, _TAKEN, _DENIED = "added_after_close", "accepted_when_fenced", "accepted_after_denial"
@@ -126,6 +126,7 @@ class Fencing(Checker):
 
     name = "fencing"
     tables = ("operations", "ledgers", "frames")
+    needed = "whole evidence with a wire log, and a ledger that was seen closed or fenced"
     kinds = (_AFTER, _TAKEN)
     figures = ("acknowledged", "closed_ledgers", "fenced", "taken")
     facts = (ANSWERED, RECOVERED, RELEASED)
@@ -163,20 +164,19 @@ class Fencing(Checker):
             lacking.append("no wire log was kept: what bookies took after they were fenced was not seen")
         fenced = int((facts.columns(ANSWERED)["status"] == Status.EOK).sum())
         closed = len(facts.memo(_dated_closes))
-        enough = not lacking and closed + fenced > 0
-        return Judgement(
-            property=self.name,
-            verdict=Verdict.ANOMALY if after or taken else Verdict.VALID if enough else Verdict.UNKNOWN,
-            needed="whole evidence with a wire log, and a ledger that was seen closed or fenced",
+        return self.judgement(
+            run,
+            [*after, *taken],
             seen={
                 "acknowledged": found.count("acknowledged"),
                 "closed_ledgers": closed,
                 "fenced": fenced,
                 "taken": found.count("taken"),
             },
-            findings=(*after, *taken),
+            enough=closed + fenced,
+            lacking=lacking,
             counts={_AFTER: sum(row.number for row in late), _TAKEN: sum(row.number for row in took)},
-            notes=(*lacking, *some_notes(_denied_and_took(found, facts, run))),
+            notes=some_notes(_denied_and_took(found, facts, run)),
         )
 
 

@@ -27,10 +27,10 @@ from checkers.facts.parts import acked, delivered, flagged, proven
 from checkers.facts.versions import Version
 from checkers.facts.wording import some_notes
 from checkers.judging.contract import Batch, Checker, LedgerFacts, RunFacts, by_ledger, value_at
-from checkers.judging.found import Found, capped, ledger_rows
+from checkers.judging.found import Found, ledger_rows
 from checkers.sets.marks import Marks
 from evidence.codes import Flag, Kind
-from evidence.findings import Finding, Judgement, Verdict
+from evidence.findings import Finding, Judgement
 from protocol.metadata import LedgerMetadata, LedgerState, illegal_move, malformed
 from protocol.wording import counted
 
@@ -46,6 +46,7 @@ class Metadata(Checker):
 
     name = "metadata"
     tables = ("ledgers",)
+    needed = "whole evidence, and at least one version of one ledger"
     kinds = (
         "malformed",
         "illegal_move",
@@ -85,12 +86,9 @@ class Metadata(Checker):
         lengths = [] if put_back_hidden(run) else list(_lengths(found, facts))
         findings += [_wrong_length(one, run) for one in lengths if one.wrong]
         gaps = {ledger: unseen for ledger in known.versions if (unseen := known.gaps(ledger))}
-        lacking = run.shortcomings(self.tables)
-        enough = bool(known.versions) and not lacking
-        return Judgement(
-            property=self.name,
-            verdict=Verdict.ANOMALY if findings else Verdict.VALID if enough else Verdict.UNKNOWN,
-            needed="whole evidence, and at least one version of one ledger",
+        return self.judgement(
+            run,
+            findings,
             seen={
                 "ledgers": len(known.versions),
                 "versions": sum(map(len, chains)),
@@ -98,10 +96,9 @@ class Metadata(Checker):
                 **({"put_back": len(known.put_back)} if known.put_back else {}),
                 "not_seen": sum(last - first + 1 for unseen in gaps.values() for first, last in unseen),
             },
-            findings=capped(findings),
-            counts={kind: sum(finding.kind == kind for finding in findings) for kind in self.kinds},
+            enough=known.versions,
+            lacking=run.shortcomings(self.tables),
             notes=(
-                *lacking,
                 *_not_seen(gaps, run),
                 *_not_compared(
                     {*known.closes} - {*known.put_back} - {one.close.ledger for one in lengths}, run

@@ -22,11 +22,11 @@ from checkers.facts.ledgers import histories
 from checkers.facts.parts import acked, flagged, of_plan
 from checkers.facts.wording import entries_text, operation_text
 from checkers.judging.contract import Batch, Checker, LedgerFacts, Rows, RunFacts
-from checkers.judging.found import Found, capped, ledger_rows, proof_columns, set_rows, span_rows
+from checkers.judging.found import Found, ledger_rows, proof_columns, set_rows, span_rows
 from checkers.sets.ordering import changes
 from checkers.sets.spans import Spans
 from evidence.codes import Flag, Kind, Outcome
-from evidence.findings import Finding, Judgement, Verdict
+from evidence.findings import Finding, Judgement
 from protocol.wording import counted
 
 _WHY = {
@@ -60,6 +60,7 @@ class Order(Checker):
 
     name = "order"
     tables = (*_RESTS_ON, "ledgers")
+    needed = "whole evidence, and at least one acknowledged add or delivered entry"
     kinds = (*_WHY, "acked_twice", "ended_short")
     figures = ("adds", "delivered", "followed", "failed_reads")
 
@@ -97,20 +98,12 @@ class Order(Checker):
         twice = without_put_back(found.spans("acked_twice"), facts.memo(histories), run)
         findings = [*_rows(found, run), *_acked_twice(twice, run), *_short(found, run)]
         seen = {name: found.count(name) for name in self.figures}
-        lacking = run.shortcomings(self.tables if put_back_hidden(run) else _RESTS_ON)
-        enough = seen["adds"] + seen["delivered"] > 0 and not lacking
-        return Judgement(
-            property=self.name,
-            verdict=Verdict.ANOMALY if findings else Verdict.VALID if enough else Verdict.UNKNOWN,
-            needed="whole evidence, and at least one acknowledged add or delivered entry",
+        return self.judgement(
+            run,
+            findings,
             seen=seen,
-            findings=capped(findings),
-            counts={
-                **{kind: sum(row.number for row in found.by_ledger(kind)) for kind in _WHY},
-                "acked_twice": twice.count(),
-                "ended_short": found.spans("ended_short").count(),
-            },
-            notes=tuple(lacking),
+            enough=seen["adds"] + seen["delivered"],
+            lacking=run.shortcomings(self.tables if put_back_hidden(run) else _RESTS_ON),
         )
 
 

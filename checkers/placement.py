@@ -17,8 +17,8 @@ from checkers.facts.ledgers import histories
 from checkers.facts.versions import Version
 from checkers.facts.wording import entries_text, some_notes
 from checkers.judging.contract import Checker, LedgerFacts, RunFacts
-from checkers.judging.found import Found, capped
-from evidence.findings import Finding, Judgement, Verdict
+from checkers.judging.found import Found
+from evidence.findings import Finding, Judgement
 from protocol.addresses import name_of_id
 from protocol.quorums import Quorums
 from protocol.wording import counted
@@ -41,6 +41,7 @@ class Placement(Checker):
 
     name = "placement"
     tables = ("ledgers",)
+    needed = "whole evidence, the bookies' racks, and a ledger whose metadata was seen"
     kinds = ("too_few_racks",)
     figures = ("racks", "ledgers", "fragments")
 
@@ -56,20 +57,19 @@ class Placement(Checker):
         places = ((one, narrow(one.bookies, one.version.shape)) for one in tried)
         findings = [_finding(one, names, run) for one, names in places if names]
         judged = bool(run.racks) or self.name in run.required
-        verdict = Verdict.VALID if tried and not doubts else Verdict.UNKNOWN
-        return Judgement(
-            property=self.name,
-            verdict=Verdict.ANOMALY if findings else verdict if judged else Verdict.NOT_JUDGED,
-            needed="whole evidence, the bookies' racks, and a ledger whose metadata was seen",
+        return self.judgement(
+            run,
+            findings,
             seen={
                 "racks": len(set(run.racks.values())),
                 "ledgers": len({one.ledger for one in tried}),
                 "fragments": len(tried),
             },
-            findings=capped(findings),
-            counts={"too_few_racks": len(findings)},
-            notes=(*(lacking if judged else ()), *some_notes([doubt for _, doubt in doubts])),
-            undecided=tuple(sorted({ledger for ledger, _ in doubts})),
+            enough=tried and not doubts,
+            lacking=lacking if judged else (),
+            idle=not judged,
+            notes=some_notes([doubt for _, doubt in doubts]),
+            undecided=[ledger for ledger, _ in doubts],
         )
 
 

@@ -45,7 +45,7 @@ from checkers.judging.contract import EVERY_LEDGER, Batch, Checker, LedgerFacts,
 from checkers.judging.found import Found, capped_rows, set_rows, span_rows
 from checkers.sets.spans import Spans, ints
 from evidence.codes import Holding
-from evidence.findings import Finding, Judgement, Verdict
+from evidence.findings import Finding, Judgement
 from protocol.wording import counted
 
 _RESTS_ON = ("operations", "census", "ledgers")
@@ -61,6 +61,7 @@ class Durability(Checker):
 
     name = "durability"
     tables = (*_RESTS_ON, "frames", "holdings")
+    needed = "whole evidence, at least one obliged entry, and every one of them read back at the end"
     kinds = ("lost", "corrupt", "vanished")
     figures = (
         "acknowledged",
@@ -106,18 +107,15 @@ class Durability(Checker):
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Every promised entry is kept, lost, corrupt, vanished or unavailable; only kept is good."""
         case = _Conclusion(found, facts, run)
-        lacking = run.shortcomings(_RESTS_ON)
-        findings = tuple(case.findings())
-        enough = case.promised and not case.unavailable and not case.reborn and not lacking
-        return Judgement(
-            property=self.name,
-            verdict=Verdict.ANOMALY if findings else Verdict.VALID if enough else Verdict.UNKNOWN,
-            needed="whole evidence, at least one obliged entry, and every one of them read back at the end",
+        return self.judgement(
+            run,
+            list(case.findings()),
             seen=case.seen(),
-            findings=findings,
+            enough=case.promised and not case.unavailable and not case.reborn,
+            lacking=run.shortcomings(_RESTS_ON),
             counts=case.counts(),
-            notes=(*lacking, *case.notes()),
-            undecided=tuple(sorted({*case.unavailable.ledgers(), *case.reborn})),
+            notes=case.notes(),
+            undecided=(*case.unavailable.ledgers(), *case.reborn),
         )
 
 

@@ -19,7 +19,7 @@ from checkers.facts.parts import final
 from checkers.judging.contract import Batch, Checker, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.judging.found import Found
 from evidence.codes import NEVER, Holding, Kind, Outcome
-from evidence.findings import Judgement, Verdict
+from evidence.findings import Judgement
 from evidence.schemas import FaultRow
 from protocol.addresses import OBSERVER, PROXY
 from protocol.faults import UNPLANNED
@@ -45,6 +45,11 @@ class Sufficiency(Checker):
 
     name = "evidence"
     tables = ("operations", "census")
+    needed = (
+        "evidence closed and undamaged, all steps of the plan, an acknowledged add, a census, "
+        "final reads, every fault confirmed and healed, one of them not idle, "
+        "the proxy and the observer alive to the end"
+    )
     kinds = ()
     facts = (ANSWERED, OPENED)
 
@@ -74,17 +79,8 @@ class Sufficiency(Checker):
         done = [fault for fault in _planned(run) if fault["injected_ns"] != NEVER]
         if idle and len(idle) == len(done) and not any(_healed(fault).get("killed") for fault in done):
             lacking.append("no fault of the run is seen to have met anything")
-        return Judgement(
-            property=self.name,
-            verdict=Verdict.UNKNOWN if lacking else Verdict.VALID,
-            needed=(
-                "evidence closed and undamaged, all steps of the plan, an acknowledged add, a census, "
-                "final reads, every fault confirmed and healed, one of them not idle, "
-                "the proxy and the observer alive to the end"
-            ),
-            seen=seen,
-            notes=(*lacking, *idle, *_silent_cuts(run), *_unplanned(run)),
-        )
+        notes = (*idle, *_silent_cuts(run), *_unplanned(run))
+        return self.judgement(run, (), seen=seen, enough=True, lacking=lacking, notes=notes)
 
 
 def _too_little(seen: Mapping[str, int], facts: LedgerFacts, run: RunFacts) -> Iterator[str]:

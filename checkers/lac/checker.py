@@ -42,7 +42,6 @@ from checkers.judging.contract import Batch, Checker, LedgerFact, LedgerFacts, R
 from checkers.judging.found import (
     Found,
     Row,
-    capped,
     capped_rows,
     first_rows,
     ledger_rows,
@@ -67,7 +66,7 @@ from checkers.lac.forces import CONFIRMED, FORCED_TOO_SOON, FORCES, forced_too_s
 from checkers.sets.ordering import firsts
 from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans, ints
 from evidence.codes import NEVER, FrameFlag, Kind, Message, Outcome, Status
-from evidence.findings import Finding, Judgement, Verdict
+from evidence.findings import Finding, Judgement
 from protocol.addresses import name_of_id
 from protocol.wording import counted
 
@@ -115,6 +114,7 @@ class Lac(Checker):
 
     name = "lac"
     tables = TABLES
+    needed = "whole evidence, and at least one LAC that a client received"
     kinds = (
         "went_back",
         "beyond_close",
@@ -165,17 +165,16 @@ class Lac(Checker):
             *forces,
         ]
         received, low_answers = found.count("told"), found.count("low_answers")
-        enough = received > 0 and not lacking
-        return Judgement(
-            property=self.name,
-            verdict=Verdict.ANOMALY if findings else Verdict.VALID if enough else Verdict.UNKNOWN,
-            needed="whole evidence, and at least one LAC that a client received",
+        return self.judgement(
+            run,
+            findings,
             seen={
                 "told": received,
                 "low_answers": low_answers,
                 "acked_in_time": 0 if unjudged(run) else found.count("acked_in_time"),
             },
-            findings=capped(findings),
+            enough=received,
+            lacking=lacking,
             counts={
                 "went_back": sum(finding.count for finding in back),
                 "beyond_close": len(beyond),
@@ -186,15 +185,13 @@ class Lac(Checker):
                 _OUTSIDE: sum(row.number for row in strays),
                 FORCED_TOO_SOON: len(forces),
             },
-            notes=tuple(_notes(received, low_answers, acks.unlogged, run)),
+            notes=_notes(received, low_answers, acks.unlogged, run),
         )
 
 
 def _notes(received: int, low_answers: int, unlogged: list[int], run: RunFacts) -> Iterator[str]:
     """What was not judged, and LAC reads that fell behind."""
-    lacking = run.shortcomings(_RECEIVED)
-    yield from lacking
-    missing = [why for why in unjudged(run) if why not in lacking]
+    missing = [why for why in unjudged(run) if why not in run.shortcomings(_RECEIVED)]
     if missing and received:
         yield f"{'; '.join(missing)}: whether adds were acknowledged too soon was not judged"
     for client in unlogged:

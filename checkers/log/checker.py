@@ -35,7 +35,6 @@ from protocol.wording import counted
 __all__ = ("Log", "SearchLimits", "judge_log")
 
 _RESTS_ON = ("operations", "ledgers", "chains")
-_NEEDS = "whole evidence, a log of ledgers, a pass that showed an entry, and final reads of the whole log"
 
 
 def judge_log(
@@ -132,6 +131,7 @@ class Log(Checker):
 
     name = PROPERTY
     tables = ("operations",)
+    needed = "whole evidence, a log of ledgers, a pass that showed an entry, and final reads of the whole log"
     kinds = (
         "duplicate-elements",
         "garbage-read",
@@ -161,12 +161,8 @@ class Log(Checker):
         if not run.chains or not columns:
             missing = "no log of ledgers" if not run.chains else "no client appended to a log or read it"
             judged = required or bool(run.chains)
-            return Judgement(
-                property=self.name,
-                verdict=Verdict.UNKNOWN if judged else Verdict.NOT_JUDGED,
-                needed=_NEEDS,
-                notes=(missing,) if judged else (),
-            )
+            notes = [missing] if judged else []
+            return self.judgement(run, (), seen={}, enough=False, idle=not judged, counts={}, notes=notes)
         given, unread = chain_transactions(columns, run.chains)
         known = {number: name for name, number in run.clients.items()}
         given = replace(given, caller_names={**given.caller_names, **known}, began_ns=run.began_ns)
@@ -179,7 +175,7 @@ class Log(Checker):
         return replace(
             judged_log,
             verdict=verdict,
-            needed=_NEEDS,
+            needed=self.needed,
             seen={**judged_log.seen, "passes": passes},
             counts={**dict.fromkeys(self.kinds, 0), **judged_log.counts},
             notes=(*lacking, *judged_log.notes),

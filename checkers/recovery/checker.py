@@ -18,7 +18,7 @@ from checkers.facts.ledgers import histories
 from checkers.facts.wire import LOGGED
 from checkers.facts.wording import entries_text
 from checkers.judging.contract import Batch, Checker, LedgerFacts, RunFacts
-from checkers.judging.found import BOOKIE_WORDS, Found, Row, bookies_in, capped
+from checkers.judging.found import BOOKIE_WORDS, Found, Row, bookies_in
 from checkers.recovery.closes import Close, Ensemble, closes_by_recovery
 from checkers.recovery.frames import Links, forged, moment_rows, read_rows, written_rows
 from checkers.recovery.grounds import (
@@ -33,7 +33,7 @@ from checkers.recovery.grounds import (
 from checkers.recovery.writers import Writers, writer_rows
 from checkers.sets.spans import ints
 from evidence.codes import NEVER
-from evidence.findings import Finding, Judgement, Verdict
+from evidence.findings import Finding, Judgement
 from protocol.addresses import MAX_BOOKIES
 from protocol.wording import counted
 
@@ -46,6 +46,7 @@ class Recovery(Checker):
 
     name = "recovery"
     tables = ("frames", "ledgers", "operations")
+    needed = "whole evidence with a wire log, and a recovery whose answers were seen, none unseen"
     kinds = (
         *(each.value for each in (Assessment.ENDED_TOO_SOON, Assessment.FENCED_TOO_FEW, *_LACKING)),
         _WROTE_BACK_UNREAD,
@@ -72,14 +73,14 @@ class Recovery(Checker):
         """Needs a recovery whose grounds crossed links, and none that was left unseen."""
         recoveries = _Recoveries(found, facts, run)
         assessments = Counter(case.assessment for case in recoveries.cases)
+        judged = assessments[Assessment.LEGAL] or assessments[Assessment.UNSEEN]
         unfit = run.shortcomings(self.tables) or not run.wire
         findings = [] if unfit else list(recoveries.findings())
         lacking = run.shortcomings((*self.tables, "servers"))  # a writer's end, without which it is excused
         beside = differences(recoveries.cases, found, facts.memo(histories), run) if run.wire else []
-        return Judgement(
-            property=self.name,
-            verdict=_verdict(findings, assessments, lacking, run),
-            needed="whole evidence with a wire log, and a recovery whose answers were seen, none unseen",
+        return self.judgement(
+            run,
+            findings,
             seen={
                 "recoveries": len(recoveries.cases),
                 "legal": assessments[Assessment.LEGAL],
@@ -90,27 +91,13 @@ class Recovery(Checker):
                 "forged_answers": found.count("forged"),
                 **{difference.name: difference.number for difference in beside},
             },
-            findings=capped(findings),
-            counts={
-                kind: sum(finding.count for finding in findings if finding.kind == kind)
-                for kind in self.kinds
-            },
-            notes=(*lacking, *_notes(recoveries, beside, run)),
-            undecided=tuple(sorted(set(recoveries.unseen()))),
+            enough=assessments[Assessment.LEGAL] and not assessments[Assessment.UNSEEN],
+            lacking=lacking,
+            # Closes that the writer may have made itself show nothing about recoveries.
+            idle=not run.wire or not (judged or lacking),
+            notes=_notes(recoveries, beside, run),
+            undecided=recoveries.unseen(),
         )
-
-
-def _verdict(
-    findings: list[Finding], assessments: Counter[Assessment], lacking: list[str], run: RunFacts
-) -> Verdict:
-    """Not judged where the writer may have made every close: such closes show nothing about recoveries."""
-    if findings:
-        return Verdict.ANOMALY
-    idle = not (assessments[Assessment.LEGAL] or assessments[Assessment.UNSEEN] or lacking)
-    if (idle or not run.wire) and Recovery.name not in run.required:
-        return Verdict.NOT_JUDGED
-    enough = assessments[Assessment.LEGAL] and not assessments[Assessment.UNSEEN] and not lacking
-    return Verdict.VALID if enough else Verdict.UNKNOWN
 
 
 def _deciding(batch: Batch, closes: Sequence[Close]) -> Iterator[pa.Table]:

@@ -23,12 +23,12 @@ from checkers.facts.parts import of_plan, received_lac
 from checkers.facts.versions import Version, in_force
 from checkers.facts.wording import entries_text, some_notes
 from checkers.judging.contract import Batch, Checker, LedgerFact, LedgerFacts, Rows, RunFacts
-from checkers.judging.found import Found, capped, set_rows
+from checkers.judging.found import Found, set_rows
 from checkers.replicas.copies import Move, Short, Shown, copies, due_entries, moves, shorts
 from checkers.replicas.marks import absences, failed_tries, not_marked, promised, unmarked_early
 from checkers.replicas.repair import Repair
 from checkers.sets.spans import Spans
-from evidence.findings import Finding, Judgement, Verdict
+from evidence.findings import Finding, Judgement
 from protocol.wording import counted
 
 _RESTS_ON = ("operations", "census", "ledgers", "servers", "faults")
@@ -59,6 +59,7 @@ class Replicas(Checker):
 
     name = "replicas"
     tables = ("operations", "census", "ledgers")
+    needed = "whole evidence, an auditor quiet before the last census, answers of every bookie"
     kinds = _KINDS
     figures = ("ledgers", "entries", "copies", "marked_ledgers", "full_replication_ms")
     facts = (PASS_TIMES, RELEASED, RECEIVED_EARLIER)
@@ -89,14 +90,10 @@ class Replicas(Checker):
         findings += [] if lacking else list(judged.not_marked())
         doubts = [(case.ledger, doubt) for case in cases for doubt in case.doubts()]
         entries = sum(case.due for case in cases)
-        verdict = Verdict.VALID if entries and not doubts else Verdict.UNKNOWN
-        if judged.unrest and self.name not in run.required:
-            verdict = Verdict.NOT_JUDGED
         took_ns = judged.repair.full_replication_ns()
-        return Judgement(
-            property=self.name,
-            verdict=Verdict.ANOMALY if findings else verdict,
-            needed="whole evidence, an auditor quiet before the last census, answers of every bookie",
+        return self.judgement(
+            run,
+            findings,
             seen={
                 "ledgers": len(cases),
                 "entries": entries,
@@ -104,12 +101,11 @@ class Replicas(Checker):
                 "marked_ledgers": len(judged.repair.marks),
                 **({} if took_ns is None else {"full_replication_ms": took_ns // 1_000_000}),
             },
-            findings=capped(findings),
-            counts={
-                kind: sum(finding.count for finding in findings if finding.kind == kind) for kind in _KINDS
-            },
-            notes=(*lacking, *some_notes([*unrest, *(doubt for _, doubt in doubts)])),
-            undecided=tuple(sorted({ledger for ledger, _ in doubts})),
+            enough=entries and not doubts,
+            lacking=lacking,
+            idle=judged.unrest,
+            notes=some_notes([*unrest, *(doubt for _, doubt in doubts)]),
+            undecided=[ledger for ledger, _ in doubts],
         )
 
 

@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator
 
 from checkers.facts.ledgers import histories
 from checkers.judging.contract import Batch, Checker, Event, LedgerFacts, RunFacts
-from checkers.judging.found import Found, capped
+from checkers.judging.found import Found
 from checkers.servers.evidence import LOG_READ, LoggedBoot, first_answers, logged_boots
 from checkers.servers.rules import RULES, Broken
-from evidence.findings import Finding, Judgement, Verdict
+from evidence.findings import Finding, Judgement
 from protocol.wording import counted
 
 _UP = ("listening", "registered", "answering")
@@ -31,6 +31,7 @@ class Servers(Checker):
 
     name = "servers"
     tables = ("frames", "ledgers")
+    needed = "whole evidence with the log of every boot of a bookie, and a boot after another"
     kinds = tuple(RULES)
     figures = ("boots", "suspicious", "marked", *(f"tried_{kind}" for kind in RULES))
 
@@ -58,22 +59,19 @@ class Servers(Checker):
             for one in results
             if isinstance(one, Broken)
         ]
-        verdict = Verdict.VALID if any(tried.values()) and not unseen else Verdict.UNKNOWN
-        if not (any(tried.values()) or lacking or self.name in run.required):
-            verdict = Verdict.NOT_JUDGED
-        return Judgement(
-            property=self.name,
-            verdict=Verdict.ANOMALY if findings else verdict,
-            needed="whole evidence with the log of every boot of a bookie, and a boot after another",
+        return self.judgement(
+            run,
+            findings,
             seen={
                 "boots": len(boots),
                 "suspicious": sum(boot.suspicious for boot in boots),
                 "marked": sum(len(boot.marks) for boot in boots),
                 **{f"tried_{kind}": len(results) for kind, results in tried.items() if results},
             },
-            findings=capped(findings),
-            counts={kind: sum(one.kind == kind for one in findings) for kind in RULES},
-            notes=(*lacking, *unseen, *([] if lacking else differences(boots))),
+            enough=any(tried.values()),
+            lacking=[*lacking, *unseen],
+            idle=not (any(tried.values()) or lacking),
+            notes=[] if lacking else differences(boots),
         )
 
 
