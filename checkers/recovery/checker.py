@@ -30,8 +30,7 @@ from checkers.recovery.grounds import (
     decided,
     differences,
 )
-from checkers.recovery.writers import Writers, writer_rows
-from checkers.sets.spans import ints
+from checkers.recovery.writers import ADDS_SENT, HANDLES, Writers
 from evidence.codes import NEVER
 from evidence.findings import Finding, Judgement
 from protocol.addresses import MAX_BOOKIES
@@ -61,7 +60,7 @@ class Recovery(Checker):
         "forged_answers",
         *DIFFERENCES,
     )
-    facts = (LOGGED,)
+    facts = (LOGGED, HANDLES, ADDS_SENT)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """What decides closes by recovery, and entries that were written back otherwise than they may be."""
@@ -105,7 +104,6 @@ def _deciding(batch: Batch, closes: Sequence[Close]) -> Iterator[pa.Table]:
     if closes:
         yield from moment_rows(batch.frames, closes)
         yield from read_rows(batch.frames, closes)
-        yield from writer_rows(batch, ints([close.ledger for close in closes]))
 
 
 def _closes(facts: LedgerFacts) -> tuple[Close, ...]:
@@ -118,7 +116,7 @@ class _Recoveries:
 
     def __init__(self, found: Found, facts: LedgerFacts, run: RunFacts) -> None:
         self.run, self.found = run, found
-        self.writers, links = Writers(found, run), Links(found)
+        self.writers, links = Writers(facts, run), Links(found)
         guarded = {number for name, number in run.bookies.items() if name in run.guarded}
         asking = {one for one in facts.columns(LOGGED)["source"].tolist() if one <= MAX_BOOKIES}
         clients = sorted(guarded | asking)

@@ -10,67 +10,80 @@ write set said so. Judges nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from checkers.facts.parts import flagged
 from checkers.facts.versions import Version
 from checkers.facts.wire import delivered_answers, requests
-from checkers.judging.contract import Batch, Rows, RunFacts
-from checkers.judging.found import Found, whole_rows
-from checkers.sets.spans import Bools, Ints, ints
+from checkers.judging.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts
+from checkers.sets.spans import Bools
 from evidence.codes import NEVER, Flag, Kind, Message, Outcome, Status
 
 AT_ONCE_NS = 10**9
 """Below every time-out that a client has for an add."""
-_HANDLE = ("max", "max", "min", "max", "max")
-_ADDS = ("sum", "sum")
 
 
-@dataclass(frozen=True, slots=True)
-class WriterHandle:
-    """One handle that created or added: ``top`` is the highest id acknowledged on it (-1: none).
+class WriterHandle(NamedTuple):
+    """A row of ``HANDLES``: ``top`` is the highest id acknowledged on the handle (-1: none).
 
-    ``ending_ns`` is when its first close was invoked, or the first add that was sent and is not ok;
-    ``boot`` the boot of its client (0: the first).
+    ``writes`` is whether it created or added, ``ending_ns`` when its first close was invoked, or the first
+    add that was sent and is not ok, ``boot`` the boot of its client (0: the first).
     """
 
+    ledger: int
     client: int
+    handle: int
+    writes: int
     top: int
     ending_ns: int
-    deferred: bool
+    deferred: int
     boot: int
 
 
-def writer_rows(batch: Batch, ledgers: Ints) -> list[pa.Table]:
-    """The handles and the adds of the writers of some ledgers, as rows for :class:`Writers`."""
-    operations, frames = (
-        rows.filter(np.isin(rows["ledger"], ledgers)) for rows in (batch.operations, batch.frames)
-    )
+def _handles(batch: Batch) -> list[Columns]:
+    operations = batch.operations
     adds, closes = operations.where(kind=Kind.ADD), operations.where(kind=Kind.CLOSE)
-    parts = {
-        Kind.CREATE: operations.where(kind=Kind.CREATE, outcome=Outcome.OK),
-        Kind.ADD: adds.filter(adds["outcome"] != Outcome.FAIL),
-        Kind.CLOSE: closes.filter(closes["outcome"] != Outcome.FAIL),
-    }
-    hands = [_hands(kind, part) for kind, part in parts.items()]
-    sent = requests(frames, Message.ADD)
-    good = [part.filter(_good(part)) for part in delivered_answers(frames, Message.ADD)]
-    answers = [_adds(sent, 1, 0), *(_adds(part, 0, 1) for part in good)]
-    return [_rows("hand", hands, _HANDLE), _rows("adds", answers, _ADDS)]
+    return [
+        _of_handles(Kind.CREATE, operations.where(kind=Kind.CREATE, outcome=Outcome.OK)),
+        _of_handles(Kind.ADD, adds.filter(adds["outcome"] != Outcome.FAIL)),
+        _of_handles(Kind.CLOSE, closes.filter(closes["outcome"] != Outcome.FAIL)),
+    ]
 
 
-def _hands(kind: Kind, rows: Rows) -> list[Ints]:
-    """Ledger, client, handle, and what makes a :class:`WriterHandle`, of operations of one kind."""
+def _of_handles(kind: Kind, rows: Rows) -> Columns:
+    """What makes a :class:`WriterHandle`, of operations of one kind."""
     ok = (rows["outcome"] == Outcome.OK) & (kind is Kind.ADD)
-    ending_ns = np.where(ok | (kind is Kind.CREATE), NEVER, rows["invoked_ns"])
-    deferred = flagged(rows, Flag.DEFERRED_SYNC) & (kind is Kind.ADD)
-    writes, top = np.full(rows.num_rows, kind is not Kind.CLOSE), np.where(ok, rows["entry"], -1)
-    hand = (rows[name] for name in ("ledger", "client", "handle"))
-    return [ints(column) for column in (*hand, writes, top, ending_ns, deferred, rows["seq"] >> 40)]
+    return {
+        **{name: rows[name] for name in ("ledger", "client", "handle")},
+        "writes": np.full(rows.num_rows, kind is not Kind.CLOSE),
+        "top": np.where(ok, rows["entry"], -1),
+        "ending_ns": np.where(ok | (kind is Kind.CREATE), NEVER, rows["invoked_ns"]),
+        "deferred": flagged(rows, Flag.DEFERRED_SYNC) & (kind is Kind.ADD),
+        "boot": rows["seq"] >> 40,
+    }
+
+
+HANDLES = LedgerFact(
+    "handles",
+    "operations",
+    _handles,
+    key=WriterHandle._fields[:3],
+    values={"writes": "max", "top": "max", "ending_ns": "min", "deferred": "max", "boot": "max"},
+)
+"""Every handle that created, added or closed."""
+
+
+def _adds(batch: Batch) -> list[Columns]:
+    sent = requests(batch.frames, Message.ADD)
+    good = [part.filter(_good(part)) for part in delivered_answers(batch.frames, Message.ADD)]
+    return [_counted(sent, 1, 0), *(_counted(part, 0, 1) for part in good)]
+
+
+def _counted(rows: Rows, sent: int, good: int) -> Columns:
+    columns = {"ledger": rows["ledger"], "source": rows["source"]}
+    return {**columns, "sent": np.full(rows.num_rows, sent), "good": np.full(rows.num_rows, good)}
 
 
 def _good(answers: Rows) -> Bools:
@@ -83,41 +96,26 @@ def _good(answers: Rows) -> Bools:
     return np.asarray(eok & (answers["forwarded_ns"] - answers["asked_ns"] <= AT_ONCE_NS))
 
 
-def _adds(rows: Rows, sent: int, answered: int) -> list[Ints]:
-    numbers = (np.full(rows.num_rows, number) for number in (sent, answered))
-    return [ints(column) for column in (rows["ledger"], rows["source"], *numbers)]
-
-
-def _rows(kind: str, parts: list[list[Ints]], rules: Sequence[str]) -> pa.Table:
-    """Rows of columns: some that are the key, each key once, then the columns that ``rules`` aggregate."""
-    columns = _folded([np.concatenate(column) for column in zip(*parts, strict=True)], rules)
-    return whole_rows(kind, columns[0], columns)
-
-
-def _folded(columns: Sequence[Ints], rules: Sequence[str]) -> list[Ints]:
-    names = [str(number) for number in range(len(columns))]
-    keys, values = names[: -len(rules)], list(zip(names[-len(rules) :], rules, strict=True))
-    rows = pa.table([*columns], names=names).group_by(keys, use_threads=False).aggregate(values)
-    return [np.asarray(rows[name]) for name in (*keys, *(f"{name}_{rule}" for name, rule in values))]
+ADDS_SENT = LedgerFact(
+    "adds_sent", "frames", _adds, key=("ledger", "source"), values={"sent": "sum", "good": "sum"}
+)
+"""How many adds each source sent, and how many of them were answered as they should be."""
 
 
 class Writers:
     """The writers by ledger, and until when their processes lived."""
 
-    def __init__(self, found: Found, run: RunFacts) -> None:
+    def __init__(self, facts: LedgerFacts, run: RunFacts) -> None:
+        self._facts = facts
         self._ended = {
             (run.clients[event.server], event.boot): event.latest_ns
             for event in run.events("exit")
             if event.server in run.clients
         }
-        self._handles: dict[int, list[WriterHandle]] = {}
-        for ledger, client, _, writes, top, ending_ns, deferred, boot in _of(found, "hand", _HANDLE):
-            if writes:
-                handle = WriterHandle(client, top, ending_ns, bool(deferred), boot)
-                self._handles.setdefault(ledger, []).append(handle)
-        self._adds = {
-            (ledger, source): (sent, good) for ledger, source, sent, good in _of(found, "adds", _ADDS)
-        }
+
+    def _handles(self, ledger: int) -> list[WriterHandle]:
+        handles = (WriterHandle(*row) for row in self._facts.rows(HANDLES, ledger))
+        return [one for one in handles if one.writes]
 
     def may_have_closed(self, version: Version, after_ns: int) -> bool:
         """Whether a writer may have written this CLOSED version.
@@ -133,21 +131,14 @@ class Writers:
                 or not self.answered(ledger, one.client, version.shape[1] * (one.top + 1))
             )
             and self._ended.get((one.client, max(one.boot, 1)), NEVER) >= after_ns
-            for one in self._handles.get(ledger, ())
+            for one in self._handles(ledger)
         )
 
     def answered(self, ledger: int, source: int, due: int) -> bool:
         """Whether the source sent ``due`` adds or more, and each was answered as it should be."""
-        sent, good = self._adds.get((ledger, source), (0, 0))
+        [(*_, sent, good)] = self._facts.rows(ADDS_SENT, ledger, source) or [(0, 0)]
         return sent == good >= due
 
     def last_acknowledged(self, ledger: int) -> int:
         """The highest entry id acknowledged to a writer of the ledger, -1 for none."""
-        return max((one.top for one in self._handles.get(ledger, ())), default=-1)
-
-
-def _of(found: Found, kind: str, rules: Sequence[str]) -> Iterator[tuple[int, ...]]:
-    """The rows of one kind in all batches, each key once, ascending."""
-    columns = found.columns(kind)
-    if columns:
-        yield from sorted(zip(*(column.tolist() for column in _folded(columns, rules)), strict=True))
+        return max((one.top for one in self._handles(ledger)), default=-1)
