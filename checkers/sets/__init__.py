@@ -1,1 +1,1 @@
-"""Summaries that every checker is made of: sets, times and counts of entries that merge in any order."""
+"""Sets, marks and orders of entries, in NumPy arrays: what every checker is made of."""

@@ -1,8 +1,7 @@
 """Sets of entries, kept as sorted disjoint spans per ledger.
 
-Every summary of a checker rests on these: a union does not care how the rows were cut or in
-which order the pieces came, so merging is associative. Columns are ``int64`` arrays ``ledger``,
-``first``, ``last`` (inclusive), sorted by ledger and first, spans neither touching nor
+What a checker finds rests on these: a set does not depend on the order of rows. Columns are ``int64``
+arrays ``ledger``, ``first``, ``last`` (inclusive), sorted by ledger and first, spans neither touching nor
 overlapping; equal sets are therefore equal arrays. Independent of operations and findings.
 """
 
