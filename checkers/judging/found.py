@@ -230,9 +230,11 @@ def bookie_bits(bookie: ArrayLike) -> list[Ints]:
     return [np.where(bookie // _BITS == word, bits, 0) for word in range(BOOKIE_WORDS)]
 
 
-def bookies_in(words: Sequence[int]) -> tuple[int, ...]:
-    """The bookies of such a set, ascending."""
-    return tuple(bookie for bookie in range(MAX_BOOKIES + 1) if words[bookie // _BITS] >> bookie % _BITS & 1)
+def bookie_sets(words: Sequence[int]) -> list[tuple[int, ...]]:
+    """The bookies of such sets, one after another in a proof, each ascending."""
+    sets = (words[at : at + BOOKIE_WORDS] for at in range(0, len(words), BOOKIE_WORDS))
+    every = range(MAX_BOOKIES + 1)
+    return [tuple(one for one in every if bits[one // _BITS] >> one % _BITS & 1) for bits in sets]
 
 
 def _rows(

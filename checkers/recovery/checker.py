@@ -18,9 +18,9 @@ from checkers.facts.ledgers import histories
 from checkers.facts.wire import LOGGED
 from checkers.facts.wording import entries_text
 from checkers.judging.contract import Batch, Checker, LedgerFacts, RunFacts
-from checkers.judging.found import BOOKIE_WORDS, Found, Row, bookies_in
+from checkers.judging.found import Found, Row
 from checkers.recovery.closes import Close, Ensemble, closes_by_recovery
-from checkers.recovery.frames import Links, forged, moment_rows, read_rows, written_rows
+from checkers.recovery.frames import Links, Written, forged, moment_rows, read_rows, written_rows
 from checkers.recovery.grounds import (
     DIFFERENCES,
     AssessedClose,
@@ -203,8 +203,7 @@ class _Recoveries:
 
     def _not_written_back(self, case: AssessedClose, closer: Grounds) -> Iterator[Finding]:
         source = self.run.source_name(closer.source)
-        for _, first, last, count, (_, _, *words) in closer.unstored:
-            given, stored = bookies_in(words[:BOOKIE_WORDS]), bookies_in(words[BOOKIE_WORDS:])
+        for first, last, count, given, stored in closer.unstored:
             yield self._of_close(
                 Assessment.NOT_WRITTEN_BACK,
                 case,
@@ -231,13 +230,13 @@ class _Recoveries:
         return ", ".join(self.run.bookie_name(number) for number in numbers) or "no bookie"
 
     def _unread(self, row: Row) -> Finding:
-        ledger, first, last, count, (number, sent_ns) = row
-        source = self.run.source_name(number)
+        first, last, written = row.first, row.last, Written(*row.proof)
+        source, sent = self.run.source_name(written.source), self.run.time_text(written.sent_ns)
         return self.run.finding(
             f"recovery/{_WROTE_BACK_UNREAD}",
-            (ledger, first, last, count),
+            row,
             f"{source} wrote back {entries_text(first, last)} that no bookie had given it",
-            f"{source} sent a recovery add of entry {first}, at the proxy by {self.run.time_text(sent_ns)}",
+            f"{source} sent a recovery add of entry {first}, at the proxy by {sent}",
             f"no positive answer to a read of entry {first} had been passed on to {source} by then",
         )
 

@@ -21,7 +21,16 @@ import pyarrow as pa
 from checkers.facts.histories import Histories
 from checkers.facts.wire import UNSURE_KIND, delivered_answers, denies, requests
 from checkers.judging.contract import Rows
-from checkers.judging.found import BOOKIE_WORDS, Found, Row, bookie_bits, first_rows, set_rows, whole_rows
+from checkers.judging.found import (
+    BOOKIE_WORDS,
+    Found,
+    Row,
+    bookie_bits,
+    bookie_sets,
+    first_rows,
+    set_rows,
+    whole_rows,
+)
 from checkers.recovery.closes import Close
 from checkers.sets.spans import Bools, Ints, Spans, ints
 from evidence.codes import NEVER, FrameFlag, Message, Status
@@ -45,6 +54,29 @@ class Moment(NamedTuple):
     lac: int
 
 
+class Unstored(NamedTuple):
+    """Entries that too few bookies stored, and which bookies gave and stored the first of them."""
+
+    first: int
+    last: int
+    number: int
+    given: tuple[int, ...]
+    stored: tuple[int, ...]
+
+    @classmethod
+    def from_row(cls, row: Row) -> Unstored:
+        """Of a row ``unstored`` of :func:`read_rows`."""
+        return cls(row.first, row.last, row.number, *bookie_sets(row.proof[2:]))
+
+
+class Written(NamedTuple):
+    """The proof of entries written back: by whom, when first, and on how many positive answers."""
+
+    source: int
+    sent_ns: int
+    answers: int
+
+
 class Links:
     """What the conclusion knows of recoverers.
 
@@ -65,11 +97,11 @@ class Links:
         return [int(source) for source in self._recoverers.of_ledger(ledger).entries()]
 
 
-def _by_close(rows: Sequence[Row]) -> Mapping[tuple[int, int], list[Row]]:
+def _by_close(rows: Sequence[Row]) -> Mapping[tuple[int, ...], list[Row]]:
     """Rows whose proofs begin with the number of a close and a source, by both."""
     found = defaultdict(list)
     for row in rows:
-        found[row.proof[0], row.proof[1]].append(row)
+        found[row.proof[:2]].append(row)
     return found
 
 
@@ -135,9 +167,8 @@ def _until(rows: pa.Table, closes: Sequence[Close]) -> pa.Table:
 def written_rows(frames: Rows, metadata: Histories, bookies: Mapping[str, int]) -> Found:
     """The entries written back that no bookie had given, and those recovered otherwise than BP-46 asks.
 
-    ``unread``: no positive read of it had reached the source before its first recovery add; the proof is when
-    that was sent. ``few`` and ``many``: a client recovered it on fewer positive answers than AQ (the proof
-    is how many), beside QC other answers or more.
+    ``unread``: no positive read of it had reached the source before its first recovery add. ``few`` and
+    ``many``: a client recovered it on fewer positive answers than AQ, beside QC other answers or more.
     """
     wrote = _table([requests(frames, Message.RECOVERY_ADD)], "received_ns")
     if not wrote.num_rows:
@@ -159,13 +190,13 @@ def written_rows(frames: Rows, metadata: Histories, bookies: Mapping[str, int]) 
     ack, coverage = _quorums(ledger, metadata)
     client = (source > MAX_BOOKIES) & (ack > 0) & (number > 0)
 
-    def rows(kind: str, mask: Bools, *proof: Ints) -> pa.Table:
-        columns = [column[mask] for column in proof]
-        return first_rows(kind, ledger[mask], entry[mask], like=[source[mask]], proof=columns)
+    def rows(kind: str, mask: Bools) -> pa.Table:
+        by, *proof = (column[mask] for column in (source, sent_ns, number))  # as Written
+        return first_rows(kind, ledger[mask], entry[mask], like=[by], proof=proof)
 
     return Found.from_tables(
-        rows("unread", unread, sent_ns),
-        rows("few", client & (number < ack), number),
+        rows("unread", unread),
+        rows("few", client & (number < ack)),
         rows("many", client & (others >= coverage)),
         written_back=both.num_rows,
     )

@@ -22,7 +22,7 @@ from checkers.facts.histories import Histories
 from checkers.judging.contract import RunFacts
 from checkers.judging.found import Found, Row
 from checkers.recovery.closes import Close
-from checkers.recovery.frames import FENCING, READ, Links, Moment
+from checkers.recovery.frames import FENCING, READ, Links, Moment, Unstored, Written
 from checkers.recovery.writers import Writers
 from evidence.codes import EXPLICIT_NEGATIVES, Status
 from protocol.addresses import MAX_BOOKIES
@@ -56,9 +56,9 @@ class Grounds:
     """Answered EOK to fencing until ``went_on_ns``."""
     fenced_empty: frozenset[int]
     """Answered an explicit negative to fencing until ``went_on_ns``."""
-    unstored: Sequence[Row]
+    unstored: Sequence[Unstored]
     """Entries that recovery reads had given it until the close, and whose adds fewer than AQ bookies had
-    acknowledged by then (rows of :func:`checkers.recovery.frames.read_rows`).
+    acknowledged by then.
     """
     skipped: Sequence[tuple[int, int]]
     """Entries (first, last) between ``lac`` and the end that no recovery read had given it at the close."""
@@ -147,7 +147,7 @@ def _grounds(number: int, close: Close, source: int, links: Links) -> Grounds:
         ),
         fenced=_bookies(fences, [Status.EOK]),
         fenced_empty=_bookies(fences, EXPLICIT_NEGATIVES),
-        unstored=links.unstored.get((number, source), ()),
+        unstored=[Unstored.from_row(row) for row in links.unstored.get((number, source), ())],
         skipped=_skipped(close, source, lac, links.given.get((number, source), ())),
         lac=lac,
         went_on_ns=went_on_ns,
@@ -205,7 +205,7 @@ def differences(
         return f"entry {row.first} of {run.ledger_text(row.ledger)}"
 
     few = [
-        f"{entry(row)} was recovered on {counted(row.proof[1], 'positive answer')}; "
+        f"{entry(row)} was recovered on {counted(Written(*row.proof).answers, 'positive answer')}; "
         f"BP-46 asks for {quorums(row).ack} (AQ)"
         for row in found.firsts("few", 1)
     ]

@@ -24,7 +24,7 @@ import numpy as np
 from checkers.facts.parts import entries_of, signed
 from checkers.facts.versions import Version, lasting_duties
 from checkers.judging.contract import Rows, RunFacts
-from checkers.judging.found import BOOKIE_WORDS, Found, bookie_bits, bookies_in, set_rows, span_rows
+from checkers.judging.found import BOOKIE_WORDS, Found, bookie_bits, bookie_sets, set_rows, span_rows
 from checkers.sets.marks import Marks
 from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans
 from evidence.codes import Holding
@@ -112,9 +112,8 @@ def shorts(found: Found) -> dict[int, tuple[Short, ...]]:
         grouped.setdefault((row.ledger, row.proof), []).append((row.first, row.last))
     by_ledger: dict[int, tuple[Short, ...]] = {}
     for (ledger, (*words, elsewhere)), spans in grouped.items():
-        parts = (words[at * BOOKIE_WORDS : (at + 1) * BOOKIE_WORDS] for at in range(3))
         entries = Spans.from_ranges(ledger, *np.array(spans, dtype=np.int64).T)
-        lacking, unsure, having = map(bookies_in, parts)
+        lacking, unsure, having = bookie_sets(words)
         short = Short(entries, lacking, unsure, having, bool(elsewhere))
         by_ledger[ledger] = (*by_ledger.get(ledger, ()), short)
     return by_ledger

@@ -14,7 +14,7 @@ from checkers.judging.contract import Batch, LedgerFact, LedgerFacts
 from checkers.judging.found import (
     Found,
     bookie_bits,
-    bookies_in,
+    bookie_sets,
     first_rows,
     ledger_rows,
     mark_rows,
@@ -198,7 +198,7 @@ def test_facts_of_no_batch_are_those_of_an_empty_one():
 @given(st.sets(st.integers(0, MAX_BOOKIES), min_size=1))
 def test_a_set_of_bookies_is_some_numbers_and_comes_back(bookies):
     words = [int(np.bitwise_or.reduce(word)) for word in bookie_bits(list(bookies))]
-    assert bookies_in(words) == tuple(sorted(bookies))
+    assert bookie_sets(words) == [tuple(sorted(bookies))]
 
 
 def test_whole_rows_are_neither_joined_nor_counted_once():
