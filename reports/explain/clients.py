@@ -8,9 +8,10 @@ from checkers.facts.wording import entries_text
 from evidence.codes import NEVER, ErrorCode, Flag, Kind, Outcome, Proof
 from evidence.schemas import OperationRow
 from protocol.wording import counted
-from reports.explain.moments import Moment
+from reports.explain.moments import Moment, Tone
 from reports.explain.rows import Names, stretches
 
+_NO_SUCH = (ErrorCode.NO_SUCH_LEDGER, ErrorCode.NO_SUCH_ENTRY, ErrorCode.NO_SUCH_LEDGER_ON_METADATA)
 OF_LEDGER = (Kind.CREATE, Kind.OPEN, Kind.CLOSE, Kind.DELETE, Kind.FORCE)
 
 
@@ -31,7 +32,8 @@ def entry_moments(operations: Iterable[OperationRow], names: Names, entry: int) 
         elif row["kind"] == Kind.ENTRY:
             proof = Proof(row["proof"])
             doubt = "" if proof is Proof.PROVES_ITSELF else f", its bytes are {proof.name.lower()}"
-            yield _at(row["completed_ns"], row, names, f"reads it{_final(row)}{doubt}")
+            tone: Tone = "bad" if proof is Proof.DAMAGED else "good"
+            yield _at(row["completed_ns"], row, names, f"reads it{_final(row)}{doubt}", tone)
 
 
 def read_moments(
@@ -61,7 +63,7 @@ def _chain(reads: list[OperationRow], names: Names) -> Moment:
     last = reads[-1]
     delivered = sum(max(0, row["result"]) for row in reads)
     span = f"{len(reads)} reads of entries {reads[0]['entry']}..{last['last']}{_final(last)}"
-    return _at(_end(last), last, names, f"{span}: ok, {delivered} delivered")
+    return _at(_end(last), last, names, f"{span}: ok, {delivered} delivered", "good")
 
 
 def adds_in_short(operations: Iterable[OperationRow], names: Names) -> Iterator[Moment]:
@@ -88,18 +90,27 @@ def _operation(row: OperationRow, names: Names) -> Iterator[Moment]:
     label = f"{Kind(row['kind']).name.lower()}{recovery}{_final(row)}"
     yield _at(row["invoked_ns"], row, names, f"{label}: invoked")
     if row["completed_ns"] != NEVER:
-        yield _at(row["completed_ns"], row, names, f"{label}: {_outcome(row)}{_result(row)}")
+        yield _at(row["completed_ns"], row, names, f"{label}: {_outcome(row)}{_result(row)}", _tone(row))
 
 
 def _read(row: OperationRow, names: Names) -> Moment:
     span = f"read of entries {row['entry']}..{row['last']}{_final(row)}"
     if row["completed_ns"] == NEVER:
-        return _at(row["invoked_ns"], row, names, f"{span}: never ended")
-    return _at(row["completed_ns"], row, names, f"{span}: {_outcome(row)}, {max(0, row['result'])} delivered")
+        return _at(row["invoked_ns"], row, names, f"{span}: never ended", "doubt")
+    text = f"{span}: {_outcome(row)}, {max(0, row['result'])} delivered"
+    return _at(row["completed_ns"], row, names, text, _tone(row))
 
 
 def _outcome(row: OperationRow) -> str:
     return Outcome(row["outcome"]).name.lower() + _error(row["error"])
+
+
+def _tone(row: OperationRow) -> Tone:
+    if row["outcome"] == Outcome.OK:
+        return "good"
+    if row["outcome"] == Outcome.FAIL:
+        return "plain"
+    return "bad" if row["error"] in _NO_SUCH and row["outcome"] == Outcome.UNKNOWN else "doubt"
 
 
 def _error(code: int) -> str:
@@ -126,5 +137,5 @@ def _end(row: OperationRow) -> int:
     return row["invoked_ns"] if row["completed_ns"] == NEVER else row["completed_ns"]
 
 
-def _at(at_ns: int, row: OperationRow, names: Names, what: str) -> Moment:
-    return Moment(at_ns, 0, names.of_number(row["client"]), what)
+def _at(at_ns: int, row: OperationRow, names: Names, what: str, tone: Tone = "plain") -> Moment:
+    return Moment(at_ns, 0, names.of_number(row["client"]), what, tone=tone)

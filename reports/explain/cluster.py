@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from evidence.codes import NEVER, Holding, Place
 from evidence.schemas import CensusRow, FaultRow, HoldingRow, LedgerRow, ServerRow
 from evidence.shapes import EventDetail
+from protocol.addresses import name_of_id
 from protocol.metadata import LedgerState
 from protocol.wording import counted
-from reports.explain.moments import Moment
+from reports.explain.moments import METADATA, NEMESIS, Event, Moment, Tone
 from reports.explain.rows import Names, fault_name
 
 EVENTS = {
@@ -30,8 +33,12 @@ EVENTS = {
 }
 """Events of servers that are shown: BP-46's steps at boot, and repair."""
 
+_BOOT_STEPS = ("unclean_shutdown", "recover_limbo_ledger", "full_check_start")
+_LIMBO = ("mark_limbo", "recover_limbo_ledger", "clear_limbo_error")
 _READ, _UNREADABLE = "disk_read", "disk_unreadable"
 
+_OF_STATE: Mapping[int, Tone] = {LedgerState.CLOSED: "good", LedgerState.IN_RECOVERY: "doubt"}
+_OF_HOLDING: Mapping[int, Tone] = {Holding.PRESENT: "good", Holding.UNKNOWN: "doubt"}
 BootKey = tuple[int, int]
 
 
@@ -40,11 +47,9 @@ def metadata_moments(versions: Iterable[LedgerRow], entry: int | None) -> Iterat
     for row in versions:
         gone = "there is none" if row["put_back"] else "deleted"
         state = gone if row["state"] == 0 else LedgerState(row["state"]).name
-        end = ""
-        if row["state"] == LedgerState.CLOSED:
-            end = f" at {row['last_entry']}"
-            if entry is not None and row["last_entry"] < entry:
-                end += ", below this entry"
+        closed = row["state"] == LedgerState.CLOSED
+        below = closed and entry is not None and row["last_entry"] < entry
+        end = f" at {row['last_entry']}{', below this entry' if below else ''}" if closed else ""
         ensembles = "; ".join(
             f"from {fragment['first_entry']}: {' '.join(fragment['bookies'])}"
             for fragment in row["fragments"] or ()
@@ -52,7 +57,12 @@ def metadata_moments(versions: Iterable[LedgerRow], entry: int | None) -> Iterat
         text = f"version {row['version']}: {state}{end}" + (f" ({ensembles})" if ensembles else "")
         if row["put_back"]:
             text = f"put back by a fault to {text}" if row["state"] else f"put back by a fault: {state}"
-        yield Moment(row["earliest_ns"], 0, "metadata", text, decides=True)
+        bad = below or (row["state"] == 0 and not row["put_back"])
+        tone: Tone = "bad" if bad else _OF_STATE.get(row["state"], "plain")
+        event = Event.CLOSED if closed else None
+        names = {name_of_id(one) for fragment in row["fragments"] or () for one in fragment["bookies"]}
+        moment = Moment(row["earliest_ns"], 0, METADATA, text, decides=True, tone=tone, event=event)
+        yield replace(moment, targets=tuple(sorted(names)))
 
 
 def faults_during(faults: Iterable[FaultRow], ledger: str, first_ns: int, until_ns: int) -> list[FaultRow]:
@@ -69,10 +79,11 @@ def faults_during(faults: Iterable[FaultRow], ledger: str, first_ns: int, until_
 def fault_moments(faults: Iterable[FaultRow]) -> Iterator[Moment]:
     """The injection and the healing of each fault."""
     for row in faults:
-        yield Moment(row["injected_ns"], 0, "nemesis", fault_name(row))
+        targets = tuple(re.split(r"[\s,>-]+", row["target"]))
+        yield Moment(row["injected_ns"], 0, NEMESIS, fault_name(row), tone="fault", targets=targets)
         if row["healed_ns"] != NEVER:
             text = f"{fault_name(row)} healed{_acted(row)}"
-            yield Moment(row["healed_ns"], 0, "nemesis", text)
+            yield Moment(row["healed_ns"], 0, NEMESIS, text, event=Event.HEALED, targets=targets)
 
 
 def _acted(fault: FaultRow) -> str:
@@ -92,11 +103,18 @@ def server_moments(
         detail: EventDetail = json.loads(row["detail"])
         if not first_ns <= row["latest_ns"] <= until_ns or detail.get("ledgerId") not in (None, ledger):
             continue
-        text = _event(row, detail)
-        if text and row["server"] in numbers:
-            yield Moment(row["latest_ns"], 0, names.boot(numbers[row["server"]], row["boot"]), text)
-        elif text and row["event"] in EVENTS:
-            yield Moment(row["latest_ns"], 0, row["server"], text)
+        text, who = _event(row, detail), row["server"]
+        if text and (who in numbers or row["event"] in EVENTS):
+            who = names.boot(numbers[who], row["boot"]) if who in numbers else who
+            event = _of_boot(row["event"], detail)
+            tone: Tone = "bad" if event is Event.KILLED else "doubt" if row["event"] in _LIMBO else "plain"
+            yield Moment(row["latest_ns"], 0, who, text, tone=tone, event=event)
+
+
+def _of_boot(name: str, detail: EventDetail) -> Event | None:
+    if name == "exit":
+        return Event.KILLED if detail.get("signal") else Event.ENDED
+    return Event.BEGAN if name == "started" else Event.BOOTING if name in _BOOT_STEPS else None
 
 
 def _event(row: ServerRow, detail: EventDetail) -> str:
@@ -121,7 +139,8 @@ def census_moments(census: Iterable[CensusRow], names: Names, entry: int | None)
     for (number, bookie, holding), times in groups.items():
         many = "" if entry is not None else f"{counted(len(times), 'entry', 'entries')} "
         text = f"census {number}: {many}{Holding(holding).name.lower()}"
-        yield Moment(max(times), 0, names.of_number(bookie), text, join=True)
+        who, tone = names.of_number(bookie), _OF_HOLDING.get(holding, "bad")
+        yield Moment(max(times), 0, who, text, join=True, tone=tone, census_pass=number)
 
 
 def disk_moments(
@@ -142,7 +161,7 @@ def disk_moments(
         boot = bookies.get(row["server"], 0), row["boot"]
         at_ns = row["latest_ns"] or ends.get((row["server"], row["boot"]), 0)
         if row["event"] in (_READ, _UNREADABLE) and first_ns <= at_ns <= until_ns:
-            yield Moment(at_ns, 0, names.boot(*boot), _disk(row, held.get(boot, {}), entry))
+            yield _disk(at_ns, names.boot(*boot), row, held.get(boot, {}), entry)
 
 
 def _held(holdings: Iterable[HoldingRow], entry: int | None) -> dict[BootKey, dict[Place, int]]:
@@ -156,14 +175,17 @@ def _held(holdings: Iterable[HoldingRow], entry: int | None) -> dict[BootKey, di
     return found
 
 
-def _disk(row: ServerRow, places: Mapping[Place, int], entry: int | None) -> str:
+def _disk(at_ns: int, who: str, row: ServerRow, places: Mapping[Place, int], entry: int | None) -> Moment:
     if row["event"] == _UNREADABLE:
-        return f"what its disk held is not known: {json.loads(row['detail']).get('why')}"
+        text = f"what its disk held is not known: {json.loads(row['detail']).get('why')}"
+        return Moment(at_ns, 0, who, text, tone="doubt")
+    if not places:
+        text = "its disk held nothing of it" if entry is None else "its disk did not hold it"
+        event = Event.BOOTING if entry is None else Event.LACKED
+        return Moment(at_ns, 0, who, text, tone="bad", event=event)
+    held = [(counted(places[place], "entry", "entries"), place.name.lower()) for place in sorted(places)]
     if entry is not None:
-        where = " and ".join(place.name.lower() for place in sorted(places))
-        return f"its disk held it ({where})" if places else "its disk did not hold it"
-    parts = [
-        f"{counted(number, 'entry', 'entries')} in the {place.name.lower()}"
-        for place, number in sorted(places.items())
-    ]
-    return f"its disk held {' and '.join(parts)}" if parts else "its disk held nothing of it"
+        text = f"its disk held it ({' and '.join(where for _, where in held)})"
+        return Moment(at_ns, 0, who, text, tone="good", event=Event.BOOTING)
+    text = f"its disk held {' and '.join(f'{number} in the {where}' for number, where in held)}"
+    return Moment(at_ns, 0, who, text, event=Event.BOOTING)

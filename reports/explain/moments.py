@@ -6,9 +6,30 @@ Independent of tables and of BookKeeper.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from typing import Literal
 
 _WIDEST_NAME = 28
+METADATA, NEMESIS = "metadata", "nemesis"
+Tone = Literal["plain", "good", "bad", "doubt", "fault"]
+"""What colour a moment has."""
+
+
+class Event(Enum):
+    """What a drawing must know of a moment, whatever its words are."""
+
+    HEALED = auto()
+    """The end of a fault."""
+    CLOSED = auto()
+    """A version of the metadata that is CLOSED."""
+    BEGAN = auto()
+    ENDED = auto()
+    KILLED = auto()
+    BOOTING = auto()
+    """A step of a boot, or what its disk held."""
+    LACKED = auto()
+    """Its disk did not hold the entry."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -17,7 +38,8 @@ class Moment:
 
     ``order`` decides between equal times. Neighbours that ``join`` become one line when they say
     the same: of one sender to several, or of several senders. Moments that ``decide`` are metadata
-    versions and the messages of a recovery: no summary leaves them out.
+    versions and the messages of a recovery: no summary leaves them out. ``targets`` are the servers that a
+    fault hit or a version of the metadata names; ``census_pass`` is 0 for what is no answer of a census.
     """
 
     at_ns: int
@@ -27,6 +49,10 @@ class Moment:
     to: str = ""
     join: bool = False
     decides: bool = False
+    tone: Tone = "plain"
+    event: Event | None = field(default=None, compare=False)
+    targets: tuple[str, ...] = ()
+    census_pass: int = 0
 
     @property
     def subject(self) -> str:

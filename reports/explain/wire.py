@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from evidence.codes import NEVER, Direction, FrameFlag, Message, Status
+from evidence.codes import EXPLICIT_NEGATIVES, NEVER, Direction, FrameFlag, Message, Status
 from evidence.schemas import FrameRow
-from reports.explain.moments import Moment
+from reports.explain.moments import Moment, Tone
 from reports.explain.rows import Names
 
 _KINDS = {
@@ -51,11 +51,34 @@ def frame_moments(rows: Iterable[FrameRow], names: Names, entry: int | None) -> 
             lac = f" (LAC {row['lac']})" if row["kind"] in _TELLS_LAC else ""
             text = f"{what}{lac}{request_fate(row, names)}"
             bookie = names.of_number(row["bookie"])
-            yield Moment(row["received_ns"], row["seq"], source, text, bookie, join=True, decides=decides)
+            tone: Tone = "fault" if _is_hindered(row) else "plain"
+            at = row["received_ns"], row["seq"], source, text, bookie
+            yield Moment(*at, join=True, decides=decides, tone=tone)
         else:
             text = f"{what}: {answer_text(row, names)}"
             boot = names.boot(row["bookie"], row["boot"])
-            yield Moment(row["received_ns"], row["seq"], boot, text, source, decides=decides)
+            at = row["received_ns"], row["seq"], boot, text, source
+            yield Moment(*at, decides=decides, tone=_tone(row))
+
+
+def _is_hindered(row: FrameRow) -> bool:
+    """Whether a frame did not arrive as it was sent."""
+    lost = row["flags"] & (FrameFlag.FORGED | FrameFlag.DROPPED)
+    return bool(lost) or row["forwarded_ns"] == NEVER
+
+
+def _tone(answer: FrameRow) -> Tone:
+    shown = {
+        answer["status"],
+        answer["delivered"] if answer["flags"] & FrameFlag.FORGED else answer["status"],
+    }
+    if shown.intersection(EXPLICIT_NEGATIVES):
+        return "bad"
+    if _is_hindered(answer):
+        return "fault"
+    if Status.EOK in shown:
+        return "good"
+    return "doubt" if shown.intersection(Status) - {Status.NONE} else "plain"
 
 
 def request_fate(row: FrameRow, names: Names) -> str:

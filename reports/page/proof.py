@@ -8,7 +8,6 @@ so that a valid run shows how it kept its promise. The moments are taken from
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,12 +15,13 @@ import pyarrow.compute as pc
 
 from evidence.codes import Kind, Outcome
 from protocol.addresses import OBSERVER
-from reports.explain.moments import Moment, joined
+from reports.explain.moments import METADATA, NEMESIS, Event, Moment, joined
 from reports.explain.story import story_of
 from reports.page.stored import StoredMode
 
 MOST_MOMENTS = 48
-METADATA, NEMESIS = "metadata", "nemesis"
+_ENDS = (Event.ENDED, Event.KILLED)
+_OF_BOOT = (*_ENDS, Event.BEGAN, Event.BOOTING, Event.LACKED)
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def shortened(moments: Sequence[Moment], most: int) -> tuple[list[Moment], dict[
     """
     if len(moments) <= most:
         return list(moments), {}
-    closed_ns = next((one.at_ns for one in moments if "CLOSED" in one.what and one.who == METADATA), 0)
+    closed_ns = next((one.at_ns for one in moments if one.event is Event.CLOSED), 0)
     deciding = [at for at, one in enumerate(moments) if one.decides]
     nearest = sorted(deciding, key=lambda at: abs(moments[at].at_ns - closed_ns))[: most - most // 4]
     others = [at for at in range(len(moments)) if at not in set(deciding)]
@@ -86,8 +86,7 @@ def lane_of(who: str) -> str:
 def lanes_in(moment: Moment) -> list[str]:
     """Every participant of a moment: senders, receivers, targets of a fault."""
     if moment.who == NEMESIS:
-        inside = re.search(r"\((.*)\)", moment.what)
-        return re.split(r"[\s,>-]+", inside.group(1))[1:] if inside else []
+        return list(moment.targets)
     return [lane_of(one) for one in [*moment.who.split(", "), *moment.to.split(", ")] if one]
 
 
@@ -113,16 +112,14 @@ def _kept(mode: StoredMode) -> tuple[int, int, str] | None:
 
 def _with_part(moments: Sequence[Moment], bookies: frozenset[str]) -> list[Moment]:
     """Without the observer's own doings, earlier census passes, and what hit others or happened before."""
-    last_pass = max((_pass(one) for one in moments), default=0)
+    last_pass = max((one.census_pass for one in moments), default=0)
     own = [
         one
         for one in moments
-        if lane_of(one.who) != OBSERVER and OBSERVER not in one.to and _pass(one) in (0, last_pass)
+        if lane_of(one.who) != OBSERVER and OBSERVER not in one.to and one.census_pass in (0, last_pass)
     ]
-    acts = [one for one in own if one.who != NEMESIS and not re.match(r"begins$|ends with ", one.what)]
-    taking_part = {lane for one in acts for lane in lanes_in(one)} | {
-        word for one in acts if one.who == METADATA for word in re.findall(r"[\w.-]+", one.what)
-    }
+    acts = [one for one in own if one.who != NEMESIS and one.event not in (*_ENDS, Event.BEGAN)]
+    taking_part = {lane for one in acts for lane in (*lanes_in(one), *one.targets)}
     first_ns = min((one.at_ns for one in acts), default=0)
     # Only bookies among a fault's targets are a reason to leave it out.
     near = [
@@ -144,9 +141,9 @@ def without_later_deaths(moments: Sequence[Moment]) -> Iterator[Moment]:
             dead_again -= set(lanes_in(one))
             yield one
             continue
-        if one.what.startswith("ends with ") and lane in lacking:
+        if one.event in _ENDS and lane in lacking:
             dead_again.add(lane)
-        if "did not hold it" in one.what:
+        if one.event is Event.LACKED:
             lacking.add(lane)
         if lane not in dead_again:
             yield one
@@ -154,16 +151,10 @@ def without_later_deaths(moments: Sequence[Moment]) -> Iterator[Moment]:
 
 def _hit(moment: Moment) -> str | None:
     """Whose death or boot a moment belongs to; None of any other moment."""
-    of_boot = ("its disk ", "finds that ", "begins", "ends with ")
     if moment.who == NEMESIS:
         lanes = lanes_in(moment)
         return lanes[0] if len(lanes) == 1 else None
-    return lane_of(moment.who) if moment.what.startswith(of_boot) else None
-
-
-def _pass(moment: Moment) -> int:
-    found = re.match(r"census (\d+):", moment.what)
-    return int(found.group(1)) if found else 0
+    return lane_of(moment.who) if moment.event in _OF_BOOT else None
 
 
 def _lanes(moments: Sequence[Moment], mode: StoredMode) -> list[str]:

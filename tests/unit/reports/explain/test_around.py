@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from evidence.codes import NEVER, Flag, Holding, Kind, Outcome, Place
+from evidence.codes import NEVER, ErrorCode, Flag, Holding, Kind, Outcome, Place
 from reports.explain.clients import ledger_moments, read_moments
 from reports.explain.cluster import (
     census_moments,
@@ -15,6 +15,7 @@ from reports.explain.cluster import (
     metadata_moments,
     server_moments,
 )
+from reports.explain.moments import Event
 from reports.explain.rows import Names
 from tests.histories.story import closed, created, metadata, vanished
 
@@ -210,3 +211,33 @@ def test_each_version_is_told_and_one_that_a_fault_put_back_as_such() -> None:
         "put back by a fault to version 0: OPEN (from 0: b1:3181 b2:3181 b3:3181)",
         "put back by a fault: there is none",
     ]
+
+
+def test_moments_carry_what_a_drawing_shows_of_them() -> None:
+    def shown(moments: Any) -> list[tuple[str, Event | None]]:
+        return [(one.tone, one.event) for one in moments]
+
+    rows = [row for _, row in (created(), closed(3), closed(3), vanished(2))]
+    assert shown(metadata_moments(rows[:2], 3)) == [("plain", None), ("good", Event.CLOSED)]
+    assert shown(metadata_moments(rows[2:], 5)) == [("bad", Event.CLOSED), ("bad", None)]
+    assert shown(fault_moments([fault(1, 5, healed={})])) == [("fault", None), ("plain", Event.HEALED)]
+    assert [one.targets for one in fault_moments([fault(1, 5)])] == [("w", "b1")]
+    boots = [
+        event("b1", 1, "exit", 10, signal=9),
+        event("b1", 2, "started", 11),
+        event("b1", 2, "unclean_shutdown", 12),
+        event("b1", 2, "mark_limbo", 13, ledgerId=7),
+        event("b1", 2, "exit", 14, code=0),
+    ]
+    assert shown(server_moments(boots, NAMES, 7, 0, 99)) == [
+        ("bad", Event.KILLED),
+        ("plain", Event.BEGAN),
+        ("plain", Event.BOOTING),
+        ("doubt", None),
+        ("plain", Event.ENDED),
+    ]
+    lost = operation(1, Kind.OPEN, outcome=Outcome.UNKNOWN, error=ErrorCode.NO_SUCH_LEDGER)
+    fenced = operation(2, Kind.OPEN, outcome=Outcome.UNKNOWN, error=ErrorCode.LEDGER_FENCED)
+    late = operation(3, Kind.OPEN, outcome=Outcome.FAIL, error=ErrorCode.LEDGER_CLOSED)
+    ends = list(ledger_moments([lost, fenced, late, operation(4, Kind.OPEN)], NAMES))[1::2]
+    assert [one.tone for one in ends] == ["bad", "doubt", "plain", "good"]

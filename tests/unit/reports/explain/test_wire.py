@@ -113,6 +113,25 @@ def test_a_frame_is_one_line(row: dict[str, Any], text: str) -> None:
     assert line(row) == text
 
 
+@pytest.mark.parametrize(
+    ("row", "tone"),
+    [
+        (request(), "plain"),
+        (request(flags=FrameFlag.DROPPED, forwarded_ns=NEVER), "fault"),
+        (answer(), "good"),
+        (answer(status=Status.ENOENTRY, delivered=Status.ENOENTRY), "bad"),
+        (answer(flags=FrameFlag.FORGED, delivered=Status.ENOLEDGER), "bad"),
+        (answer(flags=FrameFlag.FORGED, delivered=Status.EIO), "fault"),
+        (answer(status=Status.EIO, delivered=Status.EIO), "doubt"),
+        (answer(status=100_005, delivered=100_005), "plain"),
+    ],
+)
+def test_a_frame_has_the_colour_of_its_answer_or_of_what_a_fault_did_to_it(
+    row: dict[str, Any], tone: str
+) -> None:
+    assert [one.tone for one in frame_moments([row], NAMES, 7)] == [tone]
+
+
 def test_what_one_sends_to_several_at_a_time_is_one_line() -> None:
     rows = [request(seq=seq, bookie=bookie) for seq, bookie in ((1, 1), (2, 2))]
     late = request(seq=4, bookie=1, received_ns=3000)
