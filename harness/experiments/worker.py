@@ -24,9 +24,17 @@ from typing import NoReturn
 
 from evidence.folder import FoundRun, modes_of, new_run
 from evidence.seeding import seeded
-from harness.experiments.experiment import Status
+from harness.experiments.experiment import DECISION, Outcome, Status, outcome_of
 from harness.experiments.series import exit_code
-from harness.experiments.workers import Answer, Judging, Order, Recording, RecordOrder, of_error
+from harness.experiments.workers import (
+    Answer,
+    JudgeOrder,
+    Order,
+    Recording,
+    RecordOrder,
+    of_control,
+    of_error,
+)
 from harness.judging import Judge, broken_unstated, judging, whole
 from harness.narrator import Narrator
 from harness.preparing import prepare, prepare_plan
@@ -34,7 +42,6 @@ from harness.provenance import cpu_s
 from harness.run import judge_recorded, record_only
 from protocol.errors import FencepostError
 from protocol.exit_codes import ExitCode
-from reports.results import RunResult
 
 _GRACE_S = 60
 
@@ -109,35 +116,33 @@ def _pressure(path: Path | None) -> float | None:
     return max((share for share in shares if share is not None), default=None)
 
 
-def _judge(folder: str, results: Path, judge: Judge) -> Judging:
-    """What is judged of the run in ``folder``; without a folder nothing, once the judge is warm and idle."""
+def _judge(order: JudgeOrder, results: Path, judge: Judge) -> Outcome:
+    """The outcome of a recorded run; without a folder none, once the judge is warm and idle."""
+    experiment, path = order.experiment, results / order.folder
     try:
-        if not folder:
+        if not order.folder:
             judge.wait_warm()
-            return Judging(Status.UNKNOWN)
-        path = results / folder
-        return _judging(judge_recorded(FoundRun(path, modes_of(path)), judge, Narrator(quiet=True)))
+            return outcome_of(experiment, Status.UNKNOWN)
+        result = judge_recorded(FoundRun(path, modes_of(path)), judge, Narrator(quiet=True))
     except FencepostError as error:
-        return of_error(error)
-
-
-def _judging(result: RunResult) -> Judging:
+        return of_error(experiment, error)
     code, why = exit_code(result.modes)
     status = {ExitCode.AS_EXPECTED: Status.AS_EXPECTED, ExitCode.ANOMALY: Status.ANOMALY}.get(
         code, Status.UNKNOWN
     )
     mode = result.modes[0]
-    return Judging(
+    broken = broken_unstated(mode.verdict, mode.folder)
+    outcome = outcome_of(
+        experiment,
         status,
         why="" if status is Status.AS_EXPECTED else why,
         headline=mode.verdict.headline,
         repeat=result.repeat,
         acted=sum(sum(one.acts.values()) for one in seeded(mode.folder)),
-        broken=broken_unstated(mode.verdict, mode.folder),
-        decided=mode.comparison.contradicted,
+        showed=(*broken, *((DECISION,) if mode.comparison.contradicted else ())),
         missed=mode.comparison.missed,
-        whole=whole(mode.verdict, mode.folder),
     )
+    return of_control(experiment, outcome, broken, whole=whole(mode.verdict, mode.folder))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Generic, Literal, Self, TypeVar
 
-from harness.experiments.experiment import DECISION, Experiment, Outcome, Status, outcome_of
+from harness.experiments.experiment import Experiment, Outcome, Status, outcome_of
 from harness.provenance import CHECKOUT
 from harness.request import RunRequest
 from plans.models import Plan
@@ -60,22 +60,11 @@ class Recording:
 
 
 @dataclass(frozen=True)
-class Judging:
-    """What a recorded run shows; fields without a description are as in an outcome."""
+class JudgeOrder:
+    """A recorded run of an experiment; without a folder the judge only becomes warm and idle."""
 
-    status: Status
-    why: str = ""
-    headline: str = ""
-    repeat: str = ""
-    acted: int = 0
-    error: str = ""
-    broken: tuple[str, ...] = ()
-    """Properties with an anomaly that nothing states."""
-    decided: bool = False
-    """Whether a client or a server decided otherwise than stated, or a figure is out of bounds."""
-    missed: bool = False
-    whole: bool = True
-    """Whether the evidence is (:func:`harness.judging.whole`)."""
+    experiment: Experiment
+    folder: str
 
 
 class NoAnswerError(FencepostError):
@@ -188,7 +177,7 @@ class Recorders:
     """Processes that record runs (:class:`Worker`), ``parallel`` at a time; leaving it ends them."""
 
     def __init__(self, log: Path | None, results: Path, parallel: int) -> None:
-        self._all: list[Worker[RecordOrder, Recording] | Worker[str, Judging]] = []
+        self._all: list[Worker[RecordOrder, Recording] | Worker[JudgeOrder, Outcome]] = []
         self._idle: queue.SimpleQueue[Worker[RecordOrder, Recording]] = queue.SimpleQueue()
         for _ in range(parallel):
             recorder = Worker[RecordOrder, Recording]("record", log, results)
@@ -232,58 +221,52 @@ class WorkerPool(Recorders):
         super().__init__(folder / LOG, results, parallel)
         self._results = results
         self._run_s = run_s
-        self._judge = Worker[str, Judging]("judge", folder / LOG, results)
+        self._judge = Worker[JudgeOrder, Outcome]("judge", folder / LOG, results)
         self._judging = threading.Lock()
         self._all.append(self._judge)
 
     def execute(self, experiment: Experiment) -> Outcome:
         """Record and judge one; what became of the processes themselves is an outcome too."""
         began = time.monotonic()
-        recorded, judged = Recording(""), Judging(Status.ERROR)
+        recorded = Recording("")
         try:
-            self._warm_up()
+            self._warm_up(experiment)
             request = replace(experiment.request(self._results), steps_s=self._run_s)
             recorded = self.record(RecordOrder(request, digest=experiment.digest), 2 * self._run_s)
-            judged = of_error(recorded.error) if recorded.error else self._judged(recorded.folder)
+            if recorded.error:
+                outcome = of_error(experiment, recorded.error)
+            else:
+                outcome = self._judged(JudgeOrder(experiment, recorded.folder))
         except NoAnswerError as error:
-            judged = Judging(error.status, why=f"{error}")
-        outcome = outcome_of(
-            experiment,
-            judged.status,
-            why=judged.why,
-            headline=judged.headline,
+            outcome = outcome_of(experiment, error.status, why=f"{error}")
+        return replace(
+            outcome,
             folder=recorded.folder,
-            repeat=judged.repeat,
             took_s=round(time.monotonic() - began, 1),
-            acted=judged.acted,
-            error=judged.error,
-            showed=(*judged.broken, *((DECISION,) if judged.decided else ())),
-            missed=judged.missed,
             cpu_s=recorded.cpu_s,
             cpu_pressure=recorded.cpu_pressure,
         )
-        return of_control(experiment, outcome, judged.broken, whole=judged.whole)
 
-    def _warm_up(self) -> None:
+    def _warm_up(self, experiment: Experiment) -> None:
         """Return when Spark is warm and idle, so that its start does not compete with servers under test."""
         if not self._judge.warm:
             with self._judging:  # who comes second waits for the first
                 if not self._judge.warm:
-                    self._judge.ask("", self._run_s)
+                    self._judge.ask(JudgeOrder(experiment, ""), self._run_s)
 
-    def _judged(self, folder: str) -> Judging:
+    def _judged(self, order: JudgeOrder) -> Outcome:
         """The judge's answer, of a second judge if the first died: what is stored can be judged again."""
         with self._judging:
             try:
-                return self._judge.ask(folder, self._run_s)
+                return self._judge.ask(order, self._run_s)
             except DiedError:
-                return self._judge.ask(folder, self._run_s)
+                return self._judge.ask(order, self._run_s)
 
 
-def of_error(error: FencepostError) -> Judging:
+def of_error(experiment: Experiment, error: FencepostError) -> Outcome:
     """What an error of recording or judging makes of a run."""
     status = Status.IMPOSSIBLE if isinstance(error, IncapableError) else Status.ERROR
-    return Judging(status, why=f"{error}", error=type(error).__name__)
+    return outcome_of(experiment, status, why=f"{error}", error=type(error).__name__)
 
 
 def of_control(

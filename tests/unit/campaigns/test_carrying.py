@@ -21,7 +21,7 @@ from harness.experiments import store as storing
 from harness.experiments.experiment import Experiment, Outcome, Status, outcome_of
 from harness.experiments.running import affordable, run_all, unknown_again
 from harness.experiments.store import begin, executions, prune, run_pending, unfinished
-from harness.experiments.workers import DiedError, HungError, Judging, Recording, WorkerPool, of_control
+from harness.experiments.workers import DiedError, HungError, Recording, WorkerPool, of_control
 from plans.campaign import load_campaign
 from protocol.errors import IncapableError, UsageError
 
@@ -314,7 +314,7 @@ class Scripted:
         return answer
 
 
-RECORDED, JUDGED = Recording("a"), Judging(Status.AS_EXPECTED)
+RECORDED, JUDGED = Recording("a"), outcome_of(UNITS[0], Status.AS_EXPECTED)
 
 
 @pytest.mark.parametrize(

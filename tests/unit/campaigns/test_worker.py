@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from multiprocessing import Pipe
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,8 +17,8 @@ import pytest
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from harness.experiments import worker
-from harness.experiments.experiment import Status, digest_of
-from harness.experiments.workers import Judging, RecordOrder, of_error
+from harness.experiments.experiment import Experiment, Status, digest_of, outcome_of
+from harness.experiments.workers import JudgeOrder, RecordOrder, of_error
 from harness.request import RunRequest
 from harness.vocabulary import words
 from plans.expected.comparison import Comparison
@@ -38,6 +39,7 @@ REQUEST = RunRequest(
     seed_defects=("fence-ignored",),
     repeat=("fencepost", "replay"),
 )
+EXPERIMENT = Experiment("mine", "protected", "4.18.0", (), 1, 1, "d1")
 
 
 def sent(request: RunRequest, run: Path | None = None, plan: Plan | None = None) -> RecordOrder:
@@ -68,7 +70,7 @@ def test_only_what_the_machine_can_never_do_is_no_failure(
     assert (result.folder, result.error) == ("", error)
     found = pickle.loads(pickle.dumps(result)).error
     assert (str(found), found.remedy, found.exit_code) == (str(error), error.remedy, error.exit_code)
-    judged = of_error(found)
+    judged = of_error(EXPERIMENT, found)
     assert (judged.status, judged.why, judged.error) == (status, str(error), type(error).__name__)
 
 
@@ -138,17 +140,22 @@ def test_the_outcome_of_a_run_is_that_of_its_exit_code(
     monkeypatch.setattr(worker, "broken_unstated", lambda *_: ("order",))
     monkeypatch.setattr(worker, "whole", lambda *_: False)
     judge: Any = None
-    assert worker._judge("mine/now-1", tmp_path, judge) == Judging(
+    assert worker._judge(JudgeOrder(EXPERIMENT, "mine/now-1"), tmp_path, judge) == outcome_of(
+        EXPERIMENT,
         status,
-        why,
-        "1 lost",
-        "fencepost replay",
+        why=why,
+        headline="1 lost",
+        repeat="fencepost replay",
         acted=7,
-        broken=("order",),
-        decided=comparison.contradicted,
+        showed=("order", "decision") if comparison.contradicted else ("order",),
         missed=comparison.missed,
-        whole=False,
     )
+    control = replace(EXPERIMENT, breaks=("order",))
+    of_control = worker._judge(JudgeOrder(control, "mine/now-1"), tmp_path, judge)
+    assert (of_control.status, "the evidence is not whole" in of_control.why) == (Status.UNKNOWN, True)
+    monkeypatch.setattr(worker, "whole", lambda *_: True)
+    of_control = worker._judge(JudgeOrder(control, "mine/now-1"), tmp_path, judge)
+    assert of_control.status is Status.AS_EXPECTED
 
 
 INTERRUPTED = """
