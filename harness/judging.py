@@ -18,7 +18,7 @@ from checkers.judging.verdict import counting_properties, undecided, within_allo
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from evidence.recorders import CONTRADICTED, ledger_names, read_lines
-from plans.expected.comparison import Comparison, FoundAnomaly, compare, counts, unstated
+from plans.expected.comparison import Comparison, FoundAnomaly, Judged, Stated, compare, counts, unstated
 from plans.expected.decisions import Decision
 from plans.expected.expectations import standing
 from plans.reading.document import Tree
@@ -87,20 +87,18 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
     found = _found(verdict, folder, names)
     counting = counting_properties(plan.required, verdict.judgements) | frozenset(plan.counting or ())
     comparison = compare(
-        plan.expect,
-        found,
-        verdict.verdict.value,
-        mode=verdict.mode,
-        version=facts["bookkeeper"],
-        whole=verdict.judgements[Sufficiency.name].verdict is not Verdict.UNKNOWN,
-        rounds=plan.rounds,
-        decisions=tuple(decisions(folder)),
-        counting=counting,
-        undecided=[
-            (name, _ledger_name(ledger, names))
-            for name, ledger in undecided(plan.required, verdict.judgements)
-        ],
-        figures={name: judgement.seen for name, judgement in verdict.judgements.items()},
+        Stated(plan.expect, verdict.mode, facts["bookkeeper"], plan.rounds, counting),
+        Judged(
+            verdict.verdict.value,
+            found,
+            whole=verdict.judgements[Sufficiency.name].verdict is not Verdict.UNKNOWN,
+            decisions=tuple(decisions(folder)),
+            undecided=[
+                (name, _ledger_name(ledger, names))
+                for name, ledger in undecided(plan.required, verdict.judgements)
+            ],
+            figures={name: judgement.seen for name, judgement in verdict.judgements.items()},
+        ),
     )
     deviations = (folder.end() or {}).get("otherwise", ())
     if not deviations:

@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple
 
 from plans.expected.decisions import Decided, Decision, Figures, agreed, decided, measured
@@ -74,78 +76,75 @@ class Comparison:
     """The table of decisions."""
 
 
-def compare(
-    expect: Mapping[str, Sequence[Expectation]],
-    found: Iterable[FoundAnomaly],
-    verdict: str,
-    *,
-    mode: str,
-    version: str,
-    whole: bool = True,
-    rounds: int = 1,
-    decisions: Sequence[Decision] = (),
-    counting: Container[str] | None = None,
-    undecided: Sequence[tuple[str, str]] = (),
-    figures: Figures | None = None,
-) -> Comparison:
-    """Compare what a plan states for ``mode`` at ``version`` with what was found and the verdict.
+class Stated(NamedTuple):
+    """What a plan states for one mode on one release; nothing stated means ``holds``.
 
-    ``found`` are :class:`Found` tuples, ``verdict`` is ``valid``, ``anomaly`` or ``unknown``,
-    ``decisions`` what clients decided. ``counting`` are the properties, and kinds, whose anomalies make
-    the verdict (None: all); others may meet what the plan states, and fail nothing. ``undecided`` are the
-    required properties that are unknown, each with a ledger's name (empty: the run). ``figures`` are the
-    judgements' figures, by property and name. Without ``whole`` evidence no expectation is met and no
-    decision is reported as wrong, because other errors may have gone unseen. Nothing stated means ``holds``.
-    With a ``valid`` verdict, all findings are excused by the plan's allowance: they meet no expectation.
+    ``counting`` are the properties, and kinds, whose anomalies make the verdict (None: all); others may meet
+    what the plan states, and fail nothing.
     """
-    entries = applicable(expect, mode, version)
-    table = tuple(decided(entry, decisions, rounds) for entry in entries if isinstance(entry, Decides))
-    differing = [row for row in table if not row.met]
-    measures = measured(entries, figures or {})
-    outside = any(one.outside for one in measures)
-    contradicted = whole and (outside or any(row.recorded for row in differing))
-    against = [row.complaint for row in differing] + [one.reason for one in measures if not one.met]
-    anomalies = _with_ends(found) if verdict == "anomaly" else []
-    doubt = _doubt(verdict, anomalies)
-    if doubt:
-        return Comparison(
-            False,
-            (*against, doubt) if contradicted else (doubt, *against),
-            unexpected=verdict == "anomaly",
-            contradicted=contradicted,
-            rounds=rounds,
-            decisions=table,
-        )
-    stated = [entry for entry in entries if isinstance(entry, Breaks | Defect)]
-    known = standing(mode, version)
-    counted = [one for one in anomalies if counting is None or counts(one, counting)]
-    strangers = _strangers(_unmatched([*stated, *known], counted, rounds), rounds)
-    seen = [_seen(entry, anomalies, rounds) for entry in stated]
-    unknown = _unknown(undecided, stated, anomalies, rounds) if whole else {}
+
+    expect: Mapping[str, Sequence[Expectation]]
+    mode: str
+    version: str
+    rounds: int = 1
+    counting: Container[str] | None = None
+
+
+class Judged(NamedTuple):
+    """What a run showed; ``verdict`` is ``valid``, ``anomaly`` or ``unknown``.
+
+    ``decisions`` are what clients decided, ``figures`` the judgements', by property and name. ``undecided``
+    are the required properties that are unknown, each with a ledger's name (empty: the run).
+    """
+
+    verdict: str
+    found: Iterable[FoundAnomaly] = ()
+    whole: bool = True
+    decisions: Sequence[Decision] = ()
+    undecided: Sequence[tuple[str, str]] = ()
+    figures: Figures = MappingProxyType({})
+
+
+def compare(stated: Stated, run: Judged) -> Comparison:
+    """Compare what a plan states with what a run showed.
+
+    Without ``whole`` evidence no expectation is met and no decision is reported as wrong, because other
+    errors may have gone unseen. With a ``valid`` verdict, all findings are excused by the plan's allowance:
+    they meet no expectation.
+    """
+    rounds = stated.rounds
+    entries = applicable(stated.expect, stated.mode, stated.version)
+    table = tuple(decided(entry, run.decisions, rounds) for entry in entries if isinstance(entry, Decides))
+    measures = measured(entries, run.figures)
+    against = [row.complaint for row in table if not row.met]
+    against += [one.reason for one in measures if not one.met]
+    outside = any(one.outside for one in measures) or any(row.recorded for row in table if not row.met)
+    common = partial(Comparison, contradicted=run.whole and outside, rounds=rounds, decisions=table)
+    anomalies = _with_ends(run.found) if run.verdict == "anomaly" else []
+    if doubt := _doubt(run.verdict, anomalies):
+        reasons = (*against, doubt) if run.whole and outside else (doubt, *against)
+        return common(False, reasons, unexpected=run.verdict == "anomaly")
+    breaks = [entry for entry in entries if isinstance(entry, Breaks | Defect)]
+    seen = [_seen(entry, anomalies, rounds) for entry in breaks]
+    strangers = _strangers(stated, breaks, anomalies)
+    unknown = _unknown(run.undecided, breaks, anomalies, rounds) if run.whole else {}
     failures = [*strangers, *against, *(one.missing for one in seen if one.missing), *unknown]
-    if not whole:
+    if not run.whole:
         failures.append("the evidence is not whole, so what else may have happened is unknown")
-    wrong = set().union(
-        *strangers.values(),
-        *unknown.values(),
-        *(row.differing for row in table),
-        *(one.wrong for one in seen),
-        *(range(1, rounds + 1) for one in measures if not one.met),
-    )
     expected = [one.reason for one in seen] or ["as expected: holds"]
-    expected += [one.reason for one in measures]
-    on_the_way = _on_the_way(known, stated, anomalies, rounds)
-    return Comparison(
-        met=not failures,
-        reasons=(*(failures or expected + ([agreed(table)] if table else [])), *on_the_way),
+    expected += [one.reason for one in measures] + ([agreed(table)] if table else [])
+    on_the_way = _on_the_way(standing(stated.mode, stated.version), breaks, anomalies, rounds)
+    wrong = [*strangers.values(), *unknown.values(), *(row.differing for row in table)]
+    wrong += [one.wrong for one in seen]
+    wrong += [range(1, rounds + 1) for one in measures if not one.met]
+    return common(
+        not failures,
+        (*(failures or expected), *on_the_way),
         absent=tuple(one.counted.text for one in seen if one.absent),
         unexpected=bool(strangers) or any(one.more for one in seen),
-        contradicted=contradicted,
-        missed=whole and not unknown and any(one.missing for one in seen),
-        rounds=rounds,
-        as_stated=rounds - len(wrong) if whole else 0,
-        shown=tuple(one.counted for one in seen) if whole else (),
-        decisions=table,
+        missed=run.whole and not unknown and any(one.missing for one in seen),
+        as_stated=rounds - len(set().union(*wrong)) if run.whole else 0,
+        shown=tuple(one.counted for one in seen) if run.whole else (),
     )
 
 
@@ -243,10 +242,14 @@ def _unmatched(
     return [one for one in anomalies if not any(_matches(entry, one, rounds) for entry in stated)]
 
 
-def _strangers(anomalies: Sequence[FoundAnomaly], rounds: int) -> dict[str, set[int]]:
+def _strangers(
+    stated: Stated, breaks: Sequence[Breaks | Defect], anomalies: Sequence[FoundAnomaly]
+) -> dict[str, set[int]]:
     """A sentence for each kind of anomaly that nothing states, with the rounds in which it showed."""
+    rounds, counting = stated.rounds, stated.counting
     groups: dict[str, list[FoundAnomaly]] = {}
-    for one in anomalies:
+    counted = [one for one in anomalies if counting is None or counts(one, counting)]
+    for one in _unmatched([*breaks, *standing(stated.mode, stated.version)], counted, rounds):
         ledger = ledger_and_round(one.ledger, rounds)[0]
         loss = f", {one.loss}" if one.loss else ""
         where = f" on {ledger}" if ledger and " " not in ledger else ""  # not each ledger of a load

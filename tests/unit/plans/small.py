@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Any
 
 from harness.vocabulary import words
-from plans.expected.comparison import Comparison, FoundAnomaly, compare
+from plans.expected.comparison import Comparison, FoundAnomaly, Judged, Stated, compare
 from plans.expected.expectations import Expectation
 from plans.load import load
 from plans.models import Plan
@@ -39,6 +39,9 @@ def compared(
     found: Sequence[FoundAnomaly],
     verdict: str = "anomaly",
     mode: str = "m",
+    version: str = "4.18.0",
+    rounds: int = 1,
+    counting: Container[str] | None = None,
     **more: Any,
 ) -> Comparison:
-    return compare({mode: stated}, found, verdict, mode=mode, **({"version": "4.18.0"} | more))
+    return compare(Stated({mode: stated}, mode, version, rounds, counting), Judged(verdict, found, **more))

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from plans.expected.comparison import Comparison, compare
+from plans.expected.comparison import Comparison
 from plans.expected.decisions import Decision, decided
 from plans.expected.expectations import Breaks, Decides, Holds, Measures
 from plans.models import Plan
+from tests.unit.plans import small
 from tests.unit.plans.small import HEAD
 
 CLOSED = Decision("recover", "recoverer", "fig9", 1, 100, "ok", 10)
@@ -37,9 +38,7 @@ def read(**more: Any) -> Decides:
 
 
 def compared(entry: Decides, *decisions: Decision, verdict: str = "valid", **more: Any) -> Any:
-    return compare(
-        {"m": [Holds(), entry]}, [], verdict, mode="m", version="4.18.0", decisions=decisions, **more
-    )
+    return small.compared([Holds(), entry], [], verdict, decisions=decisions, **more)
 
 
 @pytest.mark.parametrize(
@@ -218,9 +217,7 @@ def measures(**bounds: int) -> Measures:
 
 def measured(entry: Measures, value: int | None, *, whole: bool = True) -> Comparison:
     figures = {"replicas": {} if value is None else {"full_replication_ms": value}}
-    return compare(
-        {"journal": [entry]}, [], "valid", mode="journal", version="4.18.0", whole=whole, figures=figures
-    )
+    return small.compared([entry], [], "valid", whole=whole, figures=figures)
 
 
 @pytest.mark.parametrize(
