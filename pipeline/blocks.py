@@ -45,9 +45,9 @@ TASKS_OF_CORE = 4
 """Tasks that share the buckets, for each core: more than one, so that no core waits long for another."""
 Reading = Callable[[Column], pa.Table]
 """Gives the rows of a table at some places, which ascend; travels pickled."""
-Columns = Mapping[str, Sequence[str]]
+ColumnNames = Mapping[str, Sequence[str]]
 """Table -> names of columns; a table that is not named is not read."""
-EVERY_COLUMN: Columns = {name: TABLES[name].names for name in BLOCKED}
+EVERY_COLUMN: ColumnNames = {name: TABLES[name].names for name in BLOCKED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ def largest_block(tables: Path, buckets: int) -> Block:
     return Block(index.column("ledger")[at].as_py(), index.column("block")[at].as_py(), int(rows[at]))
 
 
-def batches(bucket: Bucket, rows: int, columns: Columns = EVERY_COLUMN) -> Iterator[Batch]:
+def batches(bucket: Bucket, rows: int, columns: ColumnNames = EVERY_COLUMN) -> Iterator[Batch]:
     """The blocks of a bucket, in batches of at most ``rows`` rows; a block that has more is one alone.
 
     Raises ``EvidenceError`` when a file has fewer rows than its blocks.

@@ -22,13 +22,22 @@ from evidence.collected import Collection, code_stamp, read_collection
 from evidence.findings import RunVerdict
 from evidence.folder import RunFolder, write_json
 from evidence.schemas import BLOCKED, TABLES
-from pipeline.blocks import TASKS_OF_CORE, Block, Bucket, Columns, batches, largest_block, rows_of, shared_out
+from pipeline.blocks import (
+    TASKS_OF_CORE,
+    Block,
+    Bucket,
+    ColumnNames,
+    batches,
+    largest_block,
+    rows_of,
+    shared_out,
+)
 from pipeline.session import Session
 from pipeline.tables import all_findings, facts_files, read_facts, read_table, rows_in, write_findings
 from protocol.errors import EvidenceError, JudgementError
 
-_UNASKED: Columns = {"census": ("digest",), "frames": ("connection", "protocol", "txn")}
-_UNASKED_WITHOUT_LOGS: Columns = {**_UNASKED, "operations": ("digest",)}
+_UNASKED: ColumnNames = {"census": ("digest",), "frames": ("connection", "protocol", "txn")}
+_UNASKED_WITHOUT_LOGS: ColumnNames = {**_UNASKED, "operations": ("digest",)}
 
 MB = 1_000_000
 JVM, DRIVER, WORKER = 450 * MB, 250 * MB, 150 * MB
@@ -146,7 +155,7 @@ def _unpacked(known: bytes) -> tuple[RunFacts, LedgerFacts]:
     return unpacked
 
 
-def asked(run: RunFacts) -> Columns:
+def asked(run: RunFacts) -> ColumnNames:
     """The columns that checkers ask for. A checker that asks for another fails by its name."""
     left_out = _UNASKED if run.chains else _UNASKED_WITHOUT_LOGS
     return {

@@ -48,7 +48,7 @@ CAP = 100
 """Findings kept for each kind, class and ledger; the counts beside them stay exact."""
 _CUT: ContextVar[bool] = ContextVar("cut", default=True)
 BOOKIE_WORDS = MAX_BOOKIES // _BITS + 1
-Columns = Sequence[Column]
+Arrays = Sequence[Column]
 Of = TypeVar("Of")
 
 
@@ -162,7 +162,7 @@ class _Rows(NamedTuple):
 
 
 def span_rows(
-    kind: str, ledger: ArrayLike, first: ArrayLike, last: ArrayLike | None = None, *, proof: Columns = ()
+    kind: str, ledger: ArrayLike, first: ArrayLike, last: ArrayLike | None = None, *, proof: Arrays = ()
 ) -> pa.Table:
     """Entries, or ranges of them when ``last`` is given: one row for each run of neighbours with one proof.
 
@@ -186,7 +186,7 @@ def mark_rows(kind: str, entries: Marks) -> pa.Table:
 
 
 def first_rows(
-    kind: str, ledger: ArrayLike, entry: ArrayLike, *, like: Columns = (), proof: Columns
+    kind: str, ledger: ArrayLike, entry: ArrayLike, *, like: Arrays = (), proof: Arrays
 ) -> pa.Table:
     """Rows about entries: one for each run of neighbours that are ``like``, with the proof of its first.
 
@@ -203,7 +203,7 @@ def ledger_rows(
     last: ArrayLike | None = None,
     *,
     count: ArrayLike | None = None,
-    proof: Columns = (),
+    proof: Arrays = (),
 ) -> pa.Table:
     """One row for each ledger: lowest ``first``, highest ``last``, number of rows, and the first proof.
 
@@ -213,7 +213,7 @@ def ledger_rows(
     return _ledgers(_rows(ledger, first, last, count=count, proof=proof)).table(kind)
 
 
-def whole_rows(kind: str, ledger: ArrayLike, columns: Columns) -> pa.Table:
+def whole_rows(kind: str, ledger: ArrayLike, columns: Arrays) -> pa.Table:
     """Rows as they are, never joined; the columns are their proof."""
     return _rows(ledger, np.full_like(ints(ledger), -1), proof=columns).table(kind)
 
@@ -243,7 +243,7 @@ def _rows(
     last: ArrayLike | None = None,
     *,
     count: ArrayLike | None = None,
-    proof: Columns,
+    proof: Arrays,
 ) -> _Rows:
     firsts = ints(first)
     lasts = firsts if last is None else ints(last)

@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterator, Mapping
 from plans.expected.expectations import Breaks, Decides, Defect, Expectation
 from plans.grammar.sequence import Step, StepSpec, Together
 from plans.models import Control, Plan
-from plans.reading.document import Path, Problem
+from plans.reading.document import KeyPath, Problem
 from plans.versions import within
 
 
 def control_problems(plan: Plan, varied: Callable[[Mapping[str, object]], Plan]) -> Iterator[Problem]:
     """Every control that cannot run; ``varied`` loads the plan again with other values of its parameters."""
     for index, control in enumerate(plan.control):
-        at: Path = ("control", index) if len(plan.control) > 1 else ("control",)
+        at: KeyPath = ("control", index) if len(plan.control) > 1 else ("control",)
         for key, text in _problems(control, plan, varied):
             yield Problem((*at, key), text)
         if control.defect is not None and control.defect in (one.defect for one in plan.control[:index]):

@@ -8,9 +8,9 @@ interpret the plan.
 from __future__ import annotations
 
 import math
-import pathlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protocol.errors import PlanError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Tree = dict[str, Any]
 """A mapping of YAML or JSON."""
-Path = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 """How to reach a value from the top: keys and, in lists, numbers from 0."""
 
 _OF_YAML = "tag:yaml.org,2002:"
@@ -35,7 +35,7 @@ Place = tuple[int, int]
 class Problem:
     """Something wrong at a path; ``at_key`` means the key that leads there, not its value."""
 
-    path: Path
+    path: KeyPath
     text: str
     at_key: bool = False
 
@@ -46,8 +46,8 @@ class Document:
 
     source: str
     tree: Any
-    keys: dict[Path, Place] = field(default_factory=dict)
-    values: dict[Path, Place] = field(default_factory=dict)
+    keys: dict[KeyPath, Place] = field(default_factory=dict)
+    values: dict[KeyPath, Place] = field(default_factory=dict)
 
     def where(self, problem: Problem) -> str:
         """``file:line:column``, or ``file: at steps[2].create`` where lines are not known."""
@@ -56,9 +56,9 @@ class Document:
             return f"{self.source}:{place[0]}:{place[1]}"
         return f"{self.source}: at {path_text(problem.path)}" if problem.path else self.source
 
-    def problem(self, location: Path, text: str) -> Problem:
+    def problem(self, location: KeyPath, text: str) -> Problem:
         """The problem at a ``location`` in a model; parts of it that only models have are left out."""
-        path: Path = ()
+        path: KeyPath = ()
         value = self.tree
         for part in location:
             keys = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
@@ -89,7 +89,7 @@ class Document:
         return None
 
 
-def everything(value: object, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def everything(value: object, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
     """The value and all that is in it, each with its path, from the outside in."""
     yield path, value
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -105,7 +105,7 @@ def changed(value: object, change: Callable[[object], object]) -> Any:
     return [changed(inner, change) for inner in value] if isinstance(value, list) else value
 
 
-def path_text(path: Path) -> str:
+def path_text(path: KeyPath) -> str:
     """``steps[2].create.ledger``."""
     text = ""
     for part in path:
@@ -113,7 +113,7 @@ def path_text(path: Path) -> str:
     return text
 
 
-def parse_file(path: pathlib.Path, what: str = "plan") -> Document:
+def parse_file(path: Path, what: str = "plan") -> Document:
     """Read a file of one YAML document, a ``what``; ``PlanError`` when there is none or it cannot be read."""
     try:
         text = path.read_bytes().decode("utf-8")
@@ -164,12 +164,12 @@ class _Plain:
     """Turns YAML's nodes into plain values, and notes their places and what a plan cannot hold."""
 
     construct: Callable[[Node], object]
-    keys: dict[Path, Place] = field(default_factory=dict)
-    values: dict[Path, Place] = field(default_factory=dict)
+    keys: dict[KeyPath, Place] = field(default_factory=dict)
+    values: dict[KeyPath, Place] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     _open: list[Node] = field(default_factory=list)
 
-    def value(self, path: Path, node: Node) -> object:
+    def value(self, path: KeyPath, node: Node) -> object:
         self.values[path] = _place(node)
         if not str(node.tag).startswith(_OF_YAML):
             self.problems.append(Problem(path, f"the tag {node.tag} means nothing in a plan"))
@@ -190,7 +190,7 @@ class _Plain:
         self._open.pop()
         return plain
 
-    def _mapping(self, path: Path, node: Node) -> dict[str, object]:
+    def _mapping(self, path: KeyPath, node: Node) -> dict[str, object]:
         plain: dict[str, object] = {}
         merged: dict[str, object] = {}
         for key, value in node.value:
@@ -209,7 +209,7 @@ class _Plain:
             plain[name] = self.value(below, value)
         return {**merged, **plain}
 
-    def _scalar(self, path: Path, value: object) -> object:
+    def _scalar(self, path: KeyPath, value: object) -> object:
         if isinstance(value, float) and not math.isfinite(value):
             self.problems.append(Problem(path, f"{value} is no number that a plan can use"))
         elif not (value is None or isinstance(value, bool | int | float | str)):

@@ -15,7 +15,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationError
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from plans.reading.document import KEY, Document, Path
+from plans.reading.document import KEY, Document, KeyPath
 from plans.reading.nearest import instead, unknown
 from protocol.errors import PlanError
 
@@ -112,7 +112,7 @@ def a_list(otherwise: str) -> BeforeValidator:
     return BeforeValidator(check)
 
 
-def _worded(error: ValidationError, model: type[BaseModel], path: Path) -> Iterator[tuple[Path, str]]:
+def _worded(error: ValidationError, model: type[BaseModel], path: KeyPath) -> Iterator[tuple[KeyPath, str]]:
     """The location and a sentence for each thing that ``model`` refused in the value at ``path``."""
     every = error.errors(include_url=False)
     within = {details["loc"][:-1] for details in every if details["loc"]}
@@ -133,7 +133,7 @@ def shown(value: object) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
-def _error(mistakes: list[tuple[Path, str]]) -> ValidationError:
+def _error(mistakes: list[tuple[KeyPath, str]]) -> ValidationError:
     lines: list[InitErrorDetails] = [
         {"type": PydanticCustomError(_WORDED, "{text}", {"text": text}), "loc": location, "input": None}
         for location, text in mistakes
@@ -141,7 +141,7 @@ def _error(mistakes: list[tuple[Path, str]]) -> ValidationError:
     return ValidationError.from_exception_data("plan", lines)
 
 
-def _sentence(details: ErrorDetails, model: type[BaseModel], path: Path) -> tuple[Path, str]:
+def _sentence(details: ErrorDetails, model: type[BaseModel], path: KeyPath) -> tuple[KeyPath, str]:
     kind, value, location = details["type"], details["input"], (*path, *details["loc"])
     here = next((part for part in reversed(location) if part != KEY), 0)
     name = f"`{here}`" if isinstance(here, str) else "this"
@@ -173,7 +173,7 @@ def _given(value: object) -> str:
     return f"the text {shown(value)}" if isinstance(value, str) else shown(value)
 
 
-def _model_at(model: type[BaseModel], path: Path) -> type[BaseModel]:
+def _model_at(model: type[BaseModel], path: KeyPath) -> type[BaseModel]:
     for part in path:
         for name, field in model.model_fields.items():
             if part in (name, field.alias):

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TypeGuard
 
-from plans.reading.document import Document, Path, Problem, Tree, changed, everything
+from plans.reading.document import Document, KeyPath, Problem, Tree, changed, everything
 from plans.reading.nearest import unknown
 from protocol.addresses import is_bookie
 
@@ -98,7 +98,7 @@ def _without_what_does_not_stand(document: Document, defaults: Tree) -> Document
         document.refuse(_malformed((*path, ONLY), only, values))
     document.refuse(_unforeseen(found, values, defaults))
     dropped = {path for path, only in found.items() if any(values[name] != only[name] for name in only)}
-    now: dict[Path, Path] = {}
+    now: dict[KeyPath, KeyPath] = {}
     tree = _kept(document.tree, (), (), dropped, now)
     keys, places = (
         {now[path]: place for path, place in known.items() if path in now}
@@ -107,7 +107,7 @@ def _without_what_does_not_stand(document: Document, defaults: Tree) -> Document
     return replace(document, tree=tree, keys=keys, values=places)
 
 
-def _malformed(path: Path, only: object, values: Tree) -> Iterator[Problem]:
+def _malformed(path: KeyPath, only: object, values: Tree) -> Iterator[Problem]:
     if not isinstance(only, dict) or not only:
         yield Problem(path, f"`{ONLY}` maps parameters of the plan to the value for which this stands")
         return
@@ -116,7 +116,7 @@ def _malformed(path: Path, only: object, values: Tree) -> Iterator[Problem]:
             yield Problem((*path, name), unknown("parameter", name, values), at_key=True)
 
 
-def _unforeseen(found: Mapping[Path, Tree], values: Tree, defaults: Tree) -> Iterator[Problem]:
+def _unforeseen(found: Mapping[KeyPath, Tree], values: Tree, defaults: Tree) -> Iterator[Problem]:
     for name, value in values.items():
         named = [only[name] for only in found.values() if name in only]
         known = list(dict.fromkeys([defaults.get(name), *named]))
@@ -125,7 +125,9 @@ def _unforeseen(found: Mapping[Path, Tree], values: Tree, defaults: Tree) -> Ite
             yield Problem(("vary", name), f"parameter `{name}` is one of {allowed}, not `{value}`")
 
 
-def _kept(value: object, old: Path, new: Path, dropped: set[Path], now: dict[Path, Path]) -> object:
+def _kept(
+    value: object, old: KeyPath, new: KeyPath, dropped: set[KeyPath], now: dict[KeyPath, KeyPath]
+) -> object:
     """The value without what is dropped; ``now`` gets the new path of each old path that is left."""
     now[old] = new
     if isinstance(value, list):

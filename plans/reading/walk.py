@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from plans.cluster import SHARED, disk_names
 from plans.grammar.names import Names, bookie_names
-from plans.reading.document import Path
+from plans.reading.document import KeyPath
 from protocol.addresses import ADMIN, FOLLOWER, MAX_AUTORECOVERY, MAX_BOOKIES, autorecovery_names
 
 MODIFIERS = ("at_s", "when", "outcome", "note")
@@ -25,7 +25,7 @@ _LOADS = ("load", "end_load")
 class RawStep:
     """One step as written; ``path`` leads to its parameters, ``outcome`` is the key beside its name."""
 
-    path: Path
+    path: KeyPath
     name: str
     params: dict[str, object]
     outcome: object = "ok"
@@ -60,7 +60,7 @@ def names_of(tree: object, *, faults: tuple[str, ...] | None, modes: tuple[str, 
     )
 
 
-def _steps(value: object, path: Path) -> Iterator[RawStep]:
+def _steps(value: object, path: KeyPath) -> Iterator[RawStep]:
     for index, step in enumerate(value if isinstance(value, list) else ()):
         for name, params in step.items() if isinstance(step, dict) else ():
             below = (*path, index, name)

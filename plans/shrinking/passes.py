@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from plans.executed import BOOKIES as PINNED
 from plans.grammar.sequence import Place
-from plans.reading.document import Path, Tree, changed, everything
+from plans.reading.document import KeyPath, Tree, changed, everything
 from plans.shrinking.ddmin import ddmin
 from plans.shrinking.units import LEDGERS, LOADS, SORTS, name_of, params_of, placed, units, without
 from protocol.addresses import is_bookie
@@ -131,7 +131,7 @@ def fewer_settings(tree: Tree, fails: Fails) -> Tree:
     """Without settings of the cluster, its disks and helpers, and optional parameters of steps."""
     cluster = tree.get("cluster", {})
     parts = ("disks", "autorecovery", "racks", "zk2")
-    paths: list[Path] = [("cluster", key) for key in parts if key in cluster]
+    paths: list[KeyPath] = [("cluster", key) for key in parts if key in cluster]
     for conf in ("bookie_conf", "client_conf", "autorecovery_conf"):
         paths += [("cluster", conf, key) for key in cluster.get(conf, {})]
     paths += [(key,) for key in ("limits", "required") if key in tree]
@@ -141,15 +141,15 @@ def fewer_settings(tree: Tree, fails: Fails) -> Tree:
     return _without_most(tree, paths, lambda gone: _without_paths(tree, gone), fails)
 
 
-def _path(place: Place) -> Path:
+def _path(place: Place) -> KeyPath:
     """How to reach the step at this place from the top of the tree."""
-    path: Path = ("steps", place[0])
+    path: KeyPath = ("steps", place[0])
     for branch, index in zip(place[1::2], place[2::2], strict=True):
         path = (*path, "together", branch, index)
     return path
 
 
-def _without_paths(tree: Tree, gone: set[Path]) -> Tree:
+def _without_paths(tree: Tree, gone: set[KeyPath]) -> Tree:
     smaller = copy.deepcopy(tree)
     for path in gone:
         holder: Any = smaller
