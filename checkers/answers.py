@@ -35,7 +35,8 @@ from checkers.facts.ledgers import RELEASED, histories
 from checkers.facts.versions import in_force
 from checkers.facts.wire import ADDS, FORCED, boot_ids, denies, proven_answers_about_entries, synced
 from checkers.facts.wording import entries_text
-from checkers.judging.contract import Batch, Checker, Columns, LedgerFact, LedgerFacts, Rows, RunFacts
+from checkers.judging.checker import Checker
+from checkers.judging.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.judging.found import Found, Row, capped_rows, first_rows
 from checkers.sets.spans import Spans, ints
 from evidence.codes import NEVER, Message, Status

@@ -29,7 +29,8 @@ from checkers.facts.ledgers import OPENED, PASS_TIMES, REFUSED, RELEASED, Pass, 
 from checkers.facts.parts import delivered, entries_of, final
 from checkers.facts.versions import Version, lasting_duties
 from checkers.facts.wording import entries_text, some_notes
-from checkers.judging.contract import Batch, Checker, LedgerFact, LedgerFacts, Rows, RunFacts
+from checkers.judging.checker import Checker
+from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.judging.found import Found, set_rows, span_rows
 from checkers.sets.marks import Marks
 from checkers.sets.spans import Bools, Ints, Spans, ints

@@ -28,7 +28,8 @@ from checkers.facts.promises import (
 )
 from checkers.facts.versions import Version
 from checkers.facts.wording import entries_text, operation_text
-from checkers.judging.contract import Batch, Checker, LedgerFacts, Rows, RunFacts, by_ledger, value_at
+from checkers.judging.checker import Checker
+from checkers.judging.contract import Batch, LedgerFacts, Rows, RunFacts, by_ledger, value_at
 from checkers.judging.found import Found, ledger_rows, set_rows
 from checkers.sets.spans import LAST_ENTRY, Ints, Spans
 from evidence.codes import NEVER, Kind, Outcome

@@ -16,7 +16,8 @@ from checkers.facts.histories import Histories
 from checkers.facts.ledgers import PASS_TIMES, histories, passes
 from checkers.facts.parts import acked, delivered, entries_of, identified, proven, signed, written
 from checkers.facts.wording import entries_text
-from checkers.judging.contract import Batch, Checker, LedgerFacts, RunFacts
+from checkers.judging.checker import Checker
+from checkers.judging.contract import Batch, LedgerFacts, RunFacts
 from checkers.judging.found import Found, ledger_rows, mark_rows, set_rows, span_rows
 from checkers.sets.marks import Marks, unmarked
 from checkers.sets.spans import Spans

@@ -27,16 +27,8 @@ from checkers.facts.ledgers import RELEASED, histories
 from checkers.facts.parts import acked, recovered
 from checkers.facts.wire import boot_ids, is_sure, proven_answers
 from checkers.facts.wording import entries_text, operation_text, some_notes
-from checkers.judging.contract import (
-    Batch,
-    Checker,
-    Columns,
-    LedgerFact,
-    LedgerFacts,
-    Rows,
-    RunFacts,
-    value_at,
-)
+from checkers.judging.checker import Checker
+from checkers.judging.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
 from checkers.judging.found import Found, Row, capped_rows, first_rows, proof_columns, span_rows
 from checkers.sets.spans import LAST_ENTRY, Ints, Spans
 from evidence.codes import EXPLICIT_NEGATIVES, NEVER, Direction, FrameFlag, Message, Status

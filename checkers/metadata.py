@@ -26,7 +26,8 @@ from checkers.facts.ledgers import histories, operations_fact
 from checkers.facts.parts import acked, delivered, flagged, proven
 from checkers.facts.versions import Version
 from checkers.facts.wording import some_notes
-from checkers.judging.contract import Batch, Checker, LedgerFacts, RunFacts, by_ledger, value_at
+from checkers.judging.checker import Checker
+from checkers.judging.contract import Batch, LedgerFacts, RunFacts, by_ledger, value_at
 from checkers.judging.found import Found, ledger_rows
 from checkers.sets.marks import Marks
 from evidence.codes import Flag, Kind

@@ -21,7 +21,8 @@ from checkers.facts.alterations import put_back_hidden, without_put_back
 from checkers.facts.ledgers import histories
 from checkers.facts.parts import acked, flagged, of_plan
 from checkers.facts.wording import entries_text, operation_text
-from checkers.judging.contract import Batch, Checker, LedgerFacts, Rows, RunFacts
+from checkers.judging.checker import Checker
+from checkers.judging.contract import Batch, LedgerFacts, Rows, RunFacts
 from checkers.judging.found import Found, ledger_rows, proof_columns, set_rows, span_rows
 from checkers.sets.ordering import changes
 from checkers.sets.spans import Spans

@@ -16,7 +16,8 @@ from checkers.facts.histories import Histories
 from checkers.facts.ledgers import histories
 from checkers.facts.versions import Version
 from checkers.facts.wording import entries_text, some_notes
-from checkers.judging.contract import Checker, LedgerFacts, RunFacts
+from checkers.judging.checker import Checker
+from checkers.judging.contract import LedgerFacts, RunFacts
 from checkers.judging.found import Found
 from evidence.findings import Finding, Judgement
 from protocol.addresses import name_of_id

@@ -41,7 +41,8 @@ from checkers.facts.promises import (
 from checkers.facts.versions import DELETED, duties
 from checkers.facts.wire import FORCED
 from checkers.facts.wording import entries_text, some_notes
-from checkers.judging.contract import EVERY_LEDGER, Batch, Checker, LedgerFacts, Rows, RunFacts, value_at
+from checkers.judging.checker import Checker
+from checkers.judging.contract import EVERY_LEDGER, Batch, LedgerFacts, Rows, RunFacts, value_at
 from checkers.judging.found import Found, capped_rows, set_rows, span_rows
 from checkers.sets.spans import Spans, ints
 from evidence.codes import Holding

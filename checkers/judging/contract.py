@@ -17,20 +17,19 @@ the order of rows. A checker over the whole run (faults, boots) finds nothing in
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, Self, TypeVar, cast, runtime_checkable
+from typing import Any, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from checkers.judging.found import Found, capped
 from checkers.sets.ordering import Column, in_order
 from checkers.sets.spans import Bools, Ints
 from evidence.exchange.chains import Chain
-from evidence.findings import Finding, Judgement, Verdict
+from evidence.findings import Finding
 from evidence.schemas import LEDGERS, TABLES, FaultRow, ServerRow
 from protocol.addresses import MAX_BOOKIES
 from protocol.faults import Loses
@@ -360,74 +359,3 @@ class RunFacts(Memoized):
         """Sentences on why the evidence in these tables is not whole: then nothing is ``valid``."""
         open_ended = [] if self.complete else ["the evidence was not closed in order"]
         return open_ended + [f"damaged evidence: {damage}" for damage in self.damage_to(tables)]
-
-
-class Checker(Protocol):
-    """One property. ``tables`` names what it rests on, ``kinds`` all that it may find.
-
-    ``needed`` says what ``valid`` takes; ``figures`` are the names in its judgement's ``seen``, which a plan
-    may bound with ``measures``.
-    """
-
-    name: str
-    needed: str
-    tables: tuple[str, ...]
-    kinds: tuple[str, ...]
-    figures: tuple[str, ...] = ()
-    facts: tuple[LedgerFact, ...] = ()
-
-    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002
-        """What is found in the blocks of one batch: nothing, for a property that is in no block.
-
-        ``run.damage`` is not complete yet (:class:`ReportsDamage`): only ``conclude`` may ask for it.
-        """
-        return Found()
-
-    def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
-        """Judge the whole run from what was found in all batches."""
-        ...
-
-    def judgement(
-        self,
-        run: RunFacts,
-        findings: Collection[Finding],
-        *,
-        seen: Mapping[str, int],
-        enough: object,
-        lacking: Sequence[str] = (),
-        idle: object = False,
-        counts: Mapping[str, int] | None = None,
-        notes: Iterable[str] = (),
-        undecided: Iterable[int] = (),
-    ) -> Judgement:
-        """An anomaly with a finding, else ``valid`` if there was ``enough`` and nothing is ``lacking``.
-
-        ``idle`` says that there was nothing to judge, which counts only for a required property. Without
-        ``counts`` the findings are counted, so they must be all.
-        """
-        verdict = Verdict.VALID if enough and not lacking else Verdict.UNKNOWN
-        if idle and self.name not in run.required:
-            verdict = Verdict.NOT_JUDGED
-        if counts is None:
-            counts = {kind: sum(one.count for one in findings if one.kind == kind) for kind in self.kinds}
-        return Judgement(
-            property=self.name,
-            verdict=Verdict.ANOMALY if findings else verdict,
-            needed=self.needed,
-            seen=seen,
-            findings=capped(findings),
-            counts=counts,
-            notes=(*lacking, *notes),
-            undecided=tuple(sorted(set(undecided))),
-        )
-
-
-@runtime_checkable
-class ReportsDamage(Protocol):
-    """A checker that also knows where the evidence contradicts itself.
-
-    ``damage`` takes what ``conclude`` takes, and returns sentences as in ``RunFacts.damage``; all checkers
-    conclude with them.
-    """
-
-    damage: Callable[..., tuple[str, ...]]

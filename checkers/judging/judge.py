@@ -20,7 +20,8 @@ from checkers.closing import Closing
 from checkers.content import Content
 from checkers.durability.checker import Durability
 from checkers.fencing import Fencing
-from checkers.judging.contract import Batch, Checker, LedgerFact, LedgerFacts, ReportsDamage, RunFacts
+from checkers.judging.checker import Checker, ReportsDamage
+from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.judging.found import Found
 from checkers.judging.sufficiency import Sufficiency
 from checkers.judging.verdict import FAILED, run_verdict

@@ -16,7 +16,8 @@ import numpy as np
 from checkers.facts.alterations import fault_text
 from checkers.facts.ledgers import OPENED
 from checkers.facts.parts import final
-from checkers.judging.contract import Batch, Checker, LedgerFact, LedgerFacts, Rows, RunFacts
+from checkers.judging.checker import Checker
+from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.judging.found import Found
 from evidence.codes import NEVER, Holding, Kind, Outcome
 from evidence.findings import Judgement

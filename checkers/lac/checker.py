@@ -38,7 +38,8 @@ from checkers.facts.parts import TELLING, acked, entries_of, identified, receive
 from checkers.facts.versions import Version, duties
 from checkers.facts.wire import UNPROVEN, proven_answers_about_entries, requests
 from checkers.facts.wording import entries_text, operation_text
-from checkers.judging.contract import Batch, Checker, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
+from checkers.judging.checker import Checker
+from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
 from checkers.judging.found import (
     Found,
     Row,

@@ -17,7 +17,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from checkers.judging.contract import Batch, Checker, LedgerFacts, RunFacts
+from checkers.judging.checker import Checker
+from checkers.judging.contract import Batch, LedgerFacts, RunFacts
 from checkers.judging.found import Found, capped, whole_rows
 from checkers.log.cycles import CycleResult, SearchLimits, find_cycles
 from checkers.log.direct import read_findings, within_findings

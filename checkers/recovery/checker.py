@@ -17,7 +17,8 @@ import pyarrow as pa
 from checkers.facts.ledgers import histories
 from checkers.facts.wire import LOGGED
 from checkers.facts.wording import entries_text
-from checkers.judging.contract import Batch, Checker, LedgerFacts, RunFacts
+from checkers.judging.checker import Checker
+from checkers.judging.contract import Batch, LedgerFacts, RunFacts
 from checkers.judging.found import Found, Row
 from checkers.recovery.closes import Close, Ensemble, closes_by_recovery
 from checkers.recovery.frames import Links, Written, forged, moment_rows, read_rows, written_rows

@@ -22,7 +22,8 @@ from checkers.facts.ledgers import PASS_TIMES, RELEASED, Pass, histories, passes
 from checkers.facts.parts import of_plan, received_lac
 from checkers.facts.versions import Version, in_force
 from checkers.facts.wording import entries_text, some_notes
-from checkers.judging.contract import Batch, Checker, LedgerFact, LedgerFacts, Rows, RunFacts
+from checkers.judging.checker import Checker
+from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.judging.found import Found, set_rows
 from checkers.replicas.copies import Move, Short, Shown, copies, due_entries, moves, shorts
 from checkers.replicas.marks import absences, failed_tries, not_marked, promised, unmarked_early

@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from checkers.facts.ledgers import histories
-from checkers.judging.contract import Batch, Checker, Event, LedgerFacts, RunFacts
+from checkers.judging.checker import Checker
+from checkers.judging.contract import Batch, Event, LedgerFacts, RunFacts
 from checkers.judging.found import Found
 from checkers.servers.evidence import LOG_READ, LoggedBoot, first_answers, logged_boots
 from checkers.servers.rules import RULES, Broken

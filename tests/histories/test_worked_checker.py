@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from checkers.judging.contract import Checker
+from checkers.judging.checker import Checker
 from checkers.judging.judge import judge
 from evidence.findings import Verdict
 from tests.histories.lawful import lawful

@@ -142,7 +142,7 @@ def test_no_room_is_forgotten(modules: list[Path], root: Path) -> None:
         ("harness", "from pyspark.sql import SparkSession"),
         ("plans", "from . import models"),
         ("reports", "from harness.request import RunRequest"),
-        ("reports", "from checkers.judging.contract import Checker"),
+        ("reports", "from checkers.judging.checker import Checker"),
         ("reports", "import pipeline.session"),
         ("harness", "from search.status import StatusLines"),
         ("search", "import cli"),
@@ -156,7 +156,7 @@ def test_a_wrong_import_is_seen(room: str, source: str) -> None:
 
 
 def test_the_right_imports_pass() -> None:
-    assert not wrong("harness", "import pipeline, nemesis\nfrom checkers.judging.contract import Checker")
+    assert not wrong("harness", "import pipeline, nemesis\nfrom checkers.judging.checker import Checker")
     assert not wrong("reports/explain", "from checkers.judging.verdict import severity")
     assert not wrong("reports/explain", "import pipeline.trends")
     assert not wrong("search", "from reports.text import verdict_lines\nimport harness.run")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from checkers.judging.contract import Checker
+from checkers.judging.checker import Checker
 from checkers.judging.judge import CHECKERS
 
 ROW = re.compile(r"^\| `([\w-]+)` \| \[(\w+)\]\(([\w./]+)#([\w-]+)\) \|", re.M)
