@@ -162,7 +162,7 @@ def _wrong(tally: Tally) -> Iterator[str]:
     for one in tally.trials:
         if one.as_stated < one.rounds:
             rounds = f", {one.as_stated} of {one.rounds} rounds as expected" if one.rounds > 1 else ""
-            yield f"{one.verdict}{rounds}: {one.why}"
+            yield f"{one.verdict}{rounds}: {one.why.partition('; log: ')[0]}"  # a path on this machine
 
 
 def series_table(rows: Iterable[Row], stated: Iterable[Experiment]) -> list[str]:

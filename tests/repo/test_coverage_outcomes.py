@@ -131,7 +131,7 @@ def contradicted(claim: Claim) -> bool:
 
 
 def unlike_its_series(claim: Claim, measured: list[Row]) -> bool:
-    """Whether its rows were not as expected, are missing without a remark, or contradict the remark."""
+    """Whether a row has another result, or none as expected without a remark, or contradicts the remark."""
     ours = {
         mode: [
             row
@@ -142,7 +142,9 @@ def unlike_its_series(claim: Claim, measured: list[Row]) -> bool:
     }
     if claim.unmeasured:
         return all(ours.values())
-    return not all(ours.values()) or any(row.as_stated < row.of for found in ours.values() for row in found)
+    found = [row for rows in ours.values() for row in rows]
+    other = any(row.as_stated + row.unknown < row.of for row in found)
+    return not all(any(row.as_stated for row in rows) for rows in ours.values()) or other
 
 
 def test_what_the_page_says_is_what_the_plans_state(claims: list[Claim]) -> None:
@@ -183,3 +185,6 @@ def test_a_series_that_is_missing_or_came_out_otherwise_is_seen() -> None:
     assert [unlike_its_series(unmeasured, found) for found in ([row], [])] == [True, False]
     (other,) = [Row(**{**row.__dict__, "as_stated": 9, "wrong": ("late",)})]
     assert unlike_its_series(claim, [other])
+    said_nothing = {"as_stated": 9, "unknown": 1}, {"as_stated": 0, "unknown": 10}
+    unknown = [Row(**{**row.__dict__, **some, "wrong": ("late",)}) for some in said_nothing]
+    assert [unlike_its_series(claim, [one]) for one in unknown] == [False, True]

@@ -253,7 +253,7 @@ def test_the_table_tells_rates_and_what_was_not_as_stated(root: Path) -> None:
     units = journal_crashes(root)
     shown = (Shown("defect fencing on main", "sometimes", 1, 1), Shown("defect lac", "sometimes", 0, 9))
     found = [stated(units[0], shown=shown), stated(units[1], as_stated=0, verdict="unknown", why="no census")]
-    found.append(stated(units[2], as_stated=0, verdict="error", why="b1 ended on its own"))
+    found.append(stated(units[2], as_stated=0, verdict="error", why="b1 ended on its own; log: /a/b"))
     table, of = table_of(list(zip(units, found, strict=True)), units), "`try/crashes` journal V3 4.18.0"
     assert "| `try/crashes` | V3, 4.18.0 | journal 1 of 3 (2 unknown) |  | 99 % | 20 |" in table
     assert "| `try/crashes` | journal V3 4.18.0 | defect fencing on main | 1 of 1 | 2.5 % to 100 % |" in table
