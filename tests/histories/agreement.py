@@ -1,8 +1,8 @@
 """Every checker beside its naive twin: what both say of one history, in one form.
 
-``SIDES`` has one entry for each property: how to put what the checker concludes, and what the twin says,
-so that the two can be compared with ``==``. Findings over entries are counted entry by entry, others by
-ledger. ``disagreements`` holds a whole verdict against all twins; a checker without a twin is one.
+``SIDES`` has one entry for each property: the twin, and how to put what the checker concludes so that the
+two can be compared with ``==``. ``disagreements`` holds a whole verdict against all twins; a checker without
+a twin is one.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from checkers.judging.contract import RunFacts
 from checkers.log.models import CLASSES
 from evidence.codes import Kind, Outcome
-from evidence.findings import Finding, Judgement, RunVerdict
+from evidence.findings import Judgement, RunVerdict
 from tests.histories import (
     twins,
     twins_acks,
@@ -29,17 +28,15 @@ from tests.histories import (
     twins_servers,
 )
 from tests.histories.story import Fact
+from tests.histories.twins import Things, TwinResult
 
 CYCLES = frozenset(each.name for each in CLASSES)
-Things = Counter[tuple[Any, ...]]
-TwinResult = tuple[Things, str | None]
-"""The anomalies and the verdict; None where a twin gives no verdict."""
 BY_LEDGER = frozenset(
     {"two_ends", "closed_unwritten", "malformed", "illegal_move", "two_versions", "went_back"}
     | {"added_out_of_order", "read_out_of_order", "vanished", "wrong_length"}
     | {"impossible_length", "wrong_own_length"}
 )
-"""Kinds that are compared as (kind, ledger) and a number of rows; all others entry by entry."""
+"""Kinds that are compared as (kind, ledger) and a number of rows although they name entries."""
 RULINGS = ("legal", "by_writer", "by_bookie", "unseen")
 """What a recovery may be beside an anomaly."""
 
@@ -48,27 +45,24 @@ RULINGS = ("legal", "by_writer", "by_bookie", "unseen")
 class Side:
     """One property from both sides: of the checker's judgement, and of the rows themselves."""
 
-    checker: Callable[[Judgement], Things]
     twin: Callable[[list[Fact], RunFacts], TwinResult]
-
-
-def entries(finding: Finding) -> range:
-    return range(finding.first_entry, finding.last_entry + 1)
+    checker: Callable[[Judgement], Things]
 
 
 def by_entry(judgement: Judgement) -> Things:
-    """(kind, ledger, entry) once for each finding that covers it; (kind, ledger) for kinds by rows."""
+    """(kind, ledger, entry) for each finding that covers it (-1: of none), a loss with its class."""
     found: Things = Counter()
     for one in judgement.findings:
         if one.kind in BY_LEDGER:
             found[one.kind, one.ledger] += one.count
         else:
-            found.update((one.kind, one.ledger, entry) for entry in entries(one))
+            entries = range(one.first_entry, one.last_entry + 1)
+            found.update((one.kind, one.ledger, entry, *one.loss.split()) for entry in entries)
     return found
 
 
 def by_place(judgement: Judgement) -> Things:
-    """(kind, ledger, entry), each once."""
+    """As ``by_entry``, each once."""
     return Counter(set(by_entry(judgement)))
 
 
@@ -85,46 +79,18 @@ def by_ruling(judgement: Judgement) -> Things:
     return by_entry(judgement) + Counter({(name,): judgement.seen[name] for name in RULINGS})
 
 
-def by_boot(judgement: Judgement) -> Things:
-    """(kind, ledger): what a bookie did in one of its boots."""
-    return Counter((one.kind, one.ledger) for one in judgement.findings)
-
-
 def by_fragment(judgement: Judgement) -> Things:
-    return Counter({(one.ledger, one.first_entry) for one in judgement.findings})
+    return Counter((one.kind, one.ledger, one.first_entry) for one in judgement.findings)
 
 
-def losses(judgement: Judgement) -> Things:
-    """As ``by_entry``, each lost entry with its class."""
-    found: Things = Counter()
-    for one in judgement.findings:
-        if one.kind == "lost":
-            found.update(("lost", one.ledger, entry, one.loss) for entry in entries(one))
-        elif one.kind == "vanished":
-            found["vanished", one.ledger] += one.count
-        else:
-            found.update((one.kind, one.ledger, entry) for entry in entries(one))
-    return found
-
-
-def plain(name: str) -> Callable[[list[Fact], RunFacts], TwinResult]:
+def plain(twin: Callable[[list[Fact]], TwinResult]) -> Callable[[list[Fact], RunFacts], TwinResult]:
     """The twin of a property that needs nothing of the run."""
-
-    def twin(history: list[Fact], run: RunFacts) -> TwinResult:  # by contract
-        result = twins.TWINS[name](history)
-        found: Things = Counter()
-        for kind, ledger, number in result.things:
-            found[(kind, ledger) if kind in BY_LEDGER else (kind, ledger, number)] += (
-                number if kind in BY_LEDGER else 1
-            )
-        return found, result.verdict
-
-    return twin
+    return lambda history, _: twin(history)
 
 
 def lac(history: list[Fact], run: RunFacts) -> TwinResult:
     """The LACs that clients received, and by the wire log whether they came too soon."""
-    found, verdict = plain("lac")(history, run)
+    found, verdict = twins.lac(history)
     if not twins_acks.is_whole(run, "operations", "ledgers"):
         found = Counter({thing: number for thing, number in found.items() if thing[0] != "covers_unsent"})
         verdict = "anomaly" if found else "unknown"
@@ -143,16 +109,12 @@ def lac(history: list[Fact], run: RunFacts) -> TwinResult:
 
 def durability(history: list[Fact], run: RunFacts) -> TwinResult:
     """The fates, and of lost entries the class by the wire log and the disks."""
-    result = twins.TWINS["durability"](history)
-    found: Things = Counter()
-    for kind, ledger, number in result.things:
-        if kind == "lost":
-            found["lost", ledger, number, twins_holdings.loss_class(history, run, ledger, number)] += 1
-        elif kind == "vanished":
-            found[kind, ledger] += number
-        else:
-            found[kind, ledger, number] += 1
-    return found, result.verdict
+    things, verdict = twins.durability(history)
+    found = {
+        (*one, twins_holdings.loss_class(history, run, *one[1:])) if one[0] == "lost" else one: number
+        for one, number in things.items()
+    }
+    return Counter(found), verdict
 
 
 def answers(history: list[Fact], run: RunFacts) -> TwinResult:
@@ -181,29 +143,6 @@ def recovery(history: list[Fact], run: RunFacts) -> TwinResult:
     return found, "anomaly" if wrong else verdict
 
 
-def rows_of(twin: Callable[[list[Fact], RunFacts], tuple[Things, str]]) -> Callable[..., TwinResult]:
-    """A twin that counts the rows of each (kind, ledger, entry), as ``by_row``."""
-
-    def side(history: list[Fact], run: RunFacts) -> TwinResult:
-        things, verdict = twin(history, run)
-        found: Things = Counter(set(things))
-        for (kind, ledger, _), number in things.items():
-            found[kind, ledger] += number
-        return found, verdict
-
-    return side
-
-
-def of_run(twin: Callable[[list[Fact], RunFacts], tuple[Any, str]]) -> Callable[..., TwinResult]:
-    """A twin that says a set or a count of things, and a verdict."""
-
-    def side(history: list[Fact], run: RunFacts) -> TwinResult:
-        things, verdict = twin(history, run)
-        return Counter(things), verdict
-
-    return side
-
-
 def by_class(judgement: Judgement) -> Things:
     """(class, how often) of what needs no cycle, and whether there is any cycle."""
     results = {one.kind for one in judgement.findings}
@@ -213,18 +152,21 @@ def by_class(judgement: Judgement) -> Things:
 
 
 SIDES: Mapping[str, Side] = {
-    "evidence": Side(by_entry, of_run(twins_evidence.evidence)),
-    "durability": Side(losses, durability),
-    **{name: Side(by_entry, plain(name)) for name in ("closing", "order", "content", "metadata")},
-    "lac": Side(by_entry, lac),
-    "fencing": Side(by_row, rows_of(twins_fencing.fencing)),
-    "recovery": Side(by_ruling, recovery),
-    "answers": Side(by_entry, answers),
-    "availability": Side(by_row, rows_of(twins_fencing.availability)),
-    "servers": Side(by_boot, of_run(twins_servers.servers)),
-    "replicas": Side(by_place, of_run(twins_replicas.replicas)),
-    "log": Side(by_class, twins_chain.log),
-    "placement": Side(by_fragment, of_run(twins_placement.placement)),
+    "evidence": Side(twins_evidence.evidence, by_entry),
+    "durability": Side(durability, by_entry),
+    "closing": Side(plain(twins.closing), by_entry),
+    "order": Side(plain(twins.order), by_entry),
+    "content": Side(plain(twins.content), by_entry),
+    "metadata": Side(plain(twins.metadata), by_entry),
+    "lac": Side(lac, by_entry),
+    "fencing": Side(twins_fencing.fencing, by_row),
+    "recovery": Side(recovery, by_ruling),
+    "answers": Side(answers, by_entry),
+    "availability": Side(twins_fencing.availability, by_entry),
+    "servers": Side(twins_servers.servers, by_entry),
+    "replicas": Side(twins_replicas.replicas, by_place),
+    "log": Side(twins_chain.log, by_class),
+    "placement": Side(twins_placement.placement, by_fragment),
 }
 
 

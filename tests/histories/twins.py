@@ -1,13 +1,13 @@
 """Naive twins of the checkers: the rules again, in obvious lines over lists of rows.
 
 They share no code with the real ones but the integer codes, loop over everything as often as they
-like, and are right by being read. Each returns ``Plain``: the set of anomalies, and the verdict.
+like, and are right by being read. Each returns a :data:`TwinResult`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -33,20 +33,16 @@ from tests.histories.rows import (
 from tests.histories.story import BOOKIES, Fact
 
 Thing = tuple[Any, ...]
+Things = Counter[Thing]
+"""(kind, ledger, entry), entry -1 for none; (kind, ledger) with a number for ``agreement.BY_LEDGER``."""
+TwinResult = tuple[Things, str | None]
+"""The anomalies and the verdict; None where a twin gives no verdict."""
 VALID, ANOMALY, UNKNOWN = "valid", "anomaly", "unknown"
 
 
-@dataclass(frozen=True)
-class Plain:
-    """(kind, ledger, entry) for findings over entries, (kind, ledger, number) for others."""
-
-    things: frozenset[Thing]
-    verdict: str
-
-
-def concluded(things: Iterable[Thing], enough: bool) -> Plain:
-    found = frozenset(things)
-    return Plain(found, ANOMALY if found else VALID if enough else UNKNOWN)
+def concluded(things: Mapping[Thing, int] | Iterable[Thing], enough: bool) -> TwinResult:
+    found = Counter(things)
+    return found, ANOMALY if found else VALID if enough else UNKNOWN
 
 
 def acked_entries(history: list[Fact], ledger: int) -> set[int]:
@@ -163,8 +159,8 @@ def by_answers(history: list[Fact], ledger: int, entry: int) -> str:
     return "corrupt" if bad and holders <= denied | bad else "unavailable"
 
 
-def durability(history: list[Fact]) -> Plain:
-    things: set[Thing] = set()
+def durability(history: list[Fact]) -> TwinResult:
+    things: Things = Counter()
     judged = unavailable = 0
     for ledger in ledgers_of(history):
         if was_released(history, ledger):
@@ -175,18 +171,18 @@ def durability(history: list[Fact]) -> Plain:
         judged += len(entries)
         if gone:
             missing = {entry for entry in entries if not is_kept(history, ledger, entry)}
-            things |= {("vanished", ledger, len(missing))}
+            things["vanished", ledger] = len(missing)
             continue
         for entry in entries:
             kind = fate(history, ledger, entry)
             if kind == "unavailable":
                 unavailable += 1
             elif kind != "kept":
-                things.add((kind, ledger, entry))
+                things[kind, ledger, entry] = 1
     return concluded(things, judged > 0 and not unavailable)
 
 
-def closing(history: list[Fact]) -> Plain:
+def closing(history: list[Fact]) -> TwinResult:
     things: set[Thing] = set()
     closed_at_all, never_closed = False, False
     for ledger in ledgers_of(history):
@@ -212,11 +208,11 @@ def closing(history: list[Fact]) -> Plain:
             lowest = min(row["last_entry"] for row in binding)
             things |= {("closed_below", ledger, entry) for entry in promised if entry > lowest}
         if len(reported_ends(history, ledger)) > 1:
-            things.add(("two_ends", ledger, 1))
+            things.add(("two_ends", ledger))
         since = min((row["earliest_ns"] for row in closes), default=NEVER)
         reported_early = any(row["completed_ns"] < since for row in telling_ends(history, ledger))
         if reported_early and complete_chain(history, ledger):
-            things.add(("closed_unwritten", ledger, 1))
+            things.add(("closed_unwritten", ledger))
     return concluded(things, closed_at_all and not never_closed)
 
 
@@ -244,8 +240,8 @@ def telling_ends(history: list[Fact], ledger: int) -> list[Row]:
     ]
 
 
-def order(history: list[Fact]) -> Plain:
-    wrong: dict[tuple[str, int], int] = {}
+def order(history: list[Fact]) -> TwinResult:
+    things: Things = Counter()
     times: dict[tuple[int, int], int] = {}
     seen = 0
     for row in operations(history, Kind.ADD, Kind.ENTRY):
@@ -258,14 +254,13 @@ def order(history: list[Fact]) -> Plain:
         kind = "added_out_of_order" if is_add else "read_out_of_order"
         got = row["result"] if is_add else row["entry"]
         if row["expected"] >= 0 and got != row["expected"]:
-            wrong[kind, row["ledger"]] = wrong.get((kind, row["ledger"]), 0) + 1
-    things: set[Thing] = {(kind, ledger, number) for (kind, ledger), number in wrong.items()}
+            things[kind, row["ledger"]] += 1
     times = {where: number for where, number in times.items() if not was_put_back(history, where[0])}
-    things |= {("acked_twice", *where) for where, number in times.items() if number > 1}
+    things |= Counter(("acked_twice", *where) for where, number in times.items() if number > 1)
     for row in operations(history, Kind.READ):
         if ok(row) and min(row["last"], row["result"]) >= 0 and not has(row, Flag.UNCONFIRMED | Flag.BATCH):
             missing = range(row["entry"] + row["result"], row["last"] + 1)
-            things |= {("ended_short", row["ledger"], entry) for entry in missing}
+            things |= Counter(("ended_short", row["ledger"], entry) for entry in missing)
     return concluded(things, seen > 0)
 
 
@@ -274,7 +269,7 @@ def was_put_back(history: list[Fact], ledger: int) -> bool:
     return any(row["put_back"] for row in rows(history, "ledgers") if row["ledger"] == ledger)
 
 
-def content(history: list[Fact]) -> Plain:
+def content(history: list[Fact]) -> TwinResult:
     names = {Proof.DAMAGED: "damaged", Proof.FOREIGN: "foreign", Proof.NONE: "not_a_payload"}
     things: set[Thing] = set()
     bytes_of: dict[tuple[int, int], set[tuple[int, int]]] = {}
@@ -311,21 +306,21 @@ def damaged_copies(history: list[Fact]) -> set[tuple[int, int]]:
     return {where for where in both if (end := ends.get(where[0])) is not None and where[1] <= end}
 
 
-def lac(history: list[Fact]) -> Plain:
-    things: set[Thing] = set()
+def lac(history: list[Fact]) -> TwinResult:
+    things: Things = Counter()
     tellings = [row for row in operations(history, *Kind) if tells(row)]
     for ledger in ledgers_of(history):
         mine = [row for row in tellings if row["ledger"] == ledger]
         back = [row for row in operations(history, *Kind) if row["ledger"] == ledger and is_lower(row)]
         if back:
-            things.add(("went_back", ledger, len(back)))
+            things["went_back", ledger] = len(back)
         closes = [row for row in chain(history, ledger) if row["state"] == 3]
         first = min(closes, key=lambda row: (row["latest_ns"], row["version"]), default=None)
         if first and first["latest_ns"] != NEVER:
             later = [row["lac"] for row in mine if row["invoked_ns"] > first["latest_ns"]]
             beyond = range(first["last_entry"] + 1, max(later, default=-1) + 1)
-            things |= {("beyond_close", ledger, entry) for entry in beyond}
-        things |= {("covers_unsent", ledger, entry) for entry in unsent(history, ledger, mine)}
+            things |= Counter(("beyond_close", ledger, entry) for entry in beyond)
+        things |= Counter(("covers_unsent", ledger, entry) for entry in unsent(history, ledger, mine))
     return concluded(things, bool(tellings))
 
 
@@ -352,8 +347,8 @@ def unsent(history: list[Fact], ledger: int, tellings: list[Row]) -> set[int]:
     return set(range(max((row["lac"] for row in tellings), default=-1) + 1)) - tried
 
 
-def metadata(history: list[Fact]) -> Plain:
-    things: list[Thing] = []
+def metadata(history: list[Fact]) -> TwinResult:
+    things: Things = Counter()
     for ledger in ledgers_of(history):
         versions = contents(history, ledger)
         wrong = {
@@ -362,7 +357,7 @@ def metadata(history: list[Fact]) -> Plain:
             "two_versions": sum(old["version"] == new["version"] for old, new in pairwise(versions)),
             wrong_length(history, versions): int(has_wrong_length(history, versions, ledger)),
         }
-        things += [(kind, ledger, number) for kind, number in wrong.items() if number]
+        things += Counter({(kind, ledger): number for kind, number in wrong.items()})
     return concluded(things, any(chain(history, ledger) for ledger in ledgers_of(history)))
 
 
@@ -386,13 +381,3 @@ def follows(old: Row, new: Row) -> bool:
         return True
     moved = any(old[name] != new[name] for name in ("last_entry", "length_bytes"))
     return bool(old["state"] == 3 and (moved or firsts[0] != firsts[1]))
-
-
-TWINS: dict[str, Callable[[list[Fact]], Plain]] = {
-    "durability": durability,
-    "closing": closing,
-    "order": order,
-    "content": content,
-    "lac": lac,
-    "metadata": metadata,
-}

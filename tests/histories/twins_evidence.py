@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 from evidence.codes import NEVER, Flag, Holding, Kind, Outcome
+from tests.histories.twins import TwinResult
 
 OF_THE_WIRE_OR_DISKS = ("frames", "holdings")
 
 
-def evidence(history: list[Any], run: Any) -> tuple[frozenset[Any], str]:
+def evidence(history: list[Any], run: Any) -> TwinResult:
     """No anomaly, ever; the verdict."""
     done = [row for table, row in history if table == "operations" and row["outcome"] == Outcome.OK]
     asked = [row for table, row in history if table == "census"]
@@ -21,7 +23,7 @@ def evidence(history: list[Any], run: Any) -> tuple[frozenset[Any], str]:
     whole = run.complete and not spoiled and not any(_doubtful(fault) for fault in run.faults)
     injected = [one for one in run.faults if one["kind"] != "unplanned" and one["injected_ns"] != NEVER]
     whole = whole and (not injected or not all(_met_nothing(fault) for fault in injected))
-    return frozenset(), "valid" if enough and whole else "unknown"
+    return Counter(), "valid" if enough and whole else "unknown"
 
 
 def _doubtful(fault: Any) -> bool:

@@ -12,10 +12,7 @@ from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Flag, FrameFlag, Holding, Kind, Message
 from tests.histories.rows import Row, boots, chain, has, ledgers_of, ok, operations, proven, rows, write_set
 from tests.histories.story import Fact
-from tests.histories.twins import was_put_back, was_released
-
-Things = Counter[tuple[str, int, int]]
-
+from tests.histories.twins import Things, TwinResult, was_put_back, was_released
 
 # fencing
 
@@ -31,20 +28,22 @@ def seen_closed(history: list[Fact], ledger: int) -> list[tuple[int, int]]:
     return [(at_ns, last) for at_ns, last in versions + results if at_ns != NEVER]
 
 
-def fencing(history: list[Fact], run: RunFacts) -> tuple[Things, str]:
+def fencing(history: list[Fact], run: RunFacts) -> TwinResult:
     things: Things = Counter()
     put_back = {ledger for ledger in ledgers_of(history) if was_put_back(history, ledger)}
     for add in operations(history, Kind.ADD):
         closes = seen_closed(history, add["ledger"])
         late = any(at_ns < add["invoked_ns"] and last < add["entry"] for at_ns, last in closes)
         if ok(add) and add["entry"] >= 0 and late:
-            things["added_after_close", add["ledger"], add["entry"]] += 1
+            things["added_after_close", add["ledger"], add["entry"]] = 1
+            things["added_after_close", add["ledger"]] += 1
     fences = [row for row in proven(history) if row["flags"] & FrameFlag.FENCING and row["status"] == 0]
     for add in proven(history):
         if add["kind"] == Message.ADD and add["status"] == 0:
             mine = [fence for fence in fences if same_boot(fence, add)]
             if any(fence["received_ns"] < add["asked_ns"] for fence in mine):
-                things["accepted_when_fenced", add["ledger"], add["entry"]] += 1
+                things["accepted_when_fenced", add["ledger"], add["entry"]] = 1
+                things["accepted_when_fenced", add["ledger"]] += 1
     things = Counter({thing: number for thing, number in things.items() if thing[1] not in put_back})
     if things:
         return things, "anomaly"
@@ -90,7 +89,7 @@ def lived(run: RunFacts, bookie: int, began_ns: int, ended_ns: int) -> bool:
 # availability
 
 
-def availability(history: list[Fact], run: RunFacts) -> tuple[Things, str]:
+def availability(history: list[Fact], run: RunFacts) -> TwinResult:
     things: Things = Counter()
     stories: list[str] = []
     for ledger in ledgers_of(history):

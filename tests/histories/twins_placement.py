@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
+from tests.histories.twins import TwinResult
 
-def placement(history: list[Any], run: Any) -> tuple[frozenset[tuple[int, int]], str]:
-    """(ledger, first entry of the fragment) of all anomalies, and the verdict."""
+
+def placement(history: list[Any], run: Any) -> TwinResult:
+    """Of a fragment its first entry."""
     if not run.racks:
-        return frozenset(), "unknown" if "placement" in run.required else "not judged"
+        return Counter(), "unknown" if "placement" in run.required else "not judged"
     if run.damage:
-        return frozenset(), "unknown"
+        return Counter(), "unknown"
     rows = [row for table, row in history if table == "ledgers"]
     found, tried, doubts = set(), 0, 0
     for ledger in {row["ledger"] for row in rows}:
@@ -28,7 +31,7 @@ def placement(history: list[Any], run: Any) -> tuple[frozenset[tuple[int, int]],
                 write_set = [names[(entry + at) % len(names)] for at in range(last["write_quorum"])]
                 wanted = min(run.min_racks, last["write_quorum"])
                 if len({run.racks[name] for name in write_set}) < wanted:
-                    found.add((ledger, fragment["first_entry"]))
+                    found.add(("too_few_racks", ledger, fragment["first_entry"]))
     if found:
-        return frozenset(found), "anomaly"
-    return frozenset(), "valid" if tried and not doubts else "unknown"
+        return Counter(found), "anomaly"
+    return Counter(), "valid" if tried and not doubts else "unknown"

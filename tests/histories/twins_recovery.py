@@ -14,11 +14,11 @@ from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Direction, Flag, FrameFlag, Kind, Message, Outcome, Status
 from tests.histories.rows import DENIALS, Row, boots, chain, complete_chain, operations, proven, rows
 from tests.histories.story import Fact
+from tests.histories.twins import Things
 from tests.histories.twins_kept import only_stopped, synced
 
 OPEN, IN_RECOVERY, CLOSED = 1, 2, 3
 PLAIN = {Message.RECOVERY_READ: Message.READ, Message.FENCING_LAC_READ: Message.LAC_READ}
-Things = Counter[tuple[str, int, int]]
 
 
 def answers(history: list[Fact]) -> list[Row]:

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from itertools import pairwise
 from typing import Any
 
 from checkers.facts.boots import Health
 from evidence.codes import Flag, Holding
 from tests.histories.rows import has, rows, write_set
-from tests.histories.twins import tells, was_released
+from tests.histories.twins import TwinResult, tells, was_released
 
 AT_ONCE = ("kill", "wipe")
 CHANGES = ("started", "exit", "znode_created", "znode_gone", "repair_disabled", "repair_enabled")
-Things = frozenset[tuple[str, int, int]]
 
 
-def replicas(history: list[Any], run: Any) -> tuple[Things, str]:
-    """(kind, ledger, entry) of all anomalies, and the verdict."""
+def replicas(history: list[Any], run: Any) -> TwinResult:
     census = [row for table, row in history if table == "census"]
     numbers = sorted({row["pass_number"] for row in census})[-2:]
     refused = "unknown" if "replicas" in run.required else "not judged"
     if not numbers:
-        return frozenset(), refused
+        return Counter(), refused
     mine = [row for row in census if row["pass_number"] == numbers[0]]
     began, ended = min(row["asked_ns"] for row in mine), max(row["answered_ns"] for row in mine)
     quiet = _quiet(run, began)
     if run.damage or not run.complete or len(numbers) < 2:
-        return frozenset(), "unknown" if quiet else refused
+        return Counter(), "unknown" if quiet else refused
     things, unending, entries, doubts = set(), set(), 0, 0
     for ledger in sorted({row["ledger"] for table, row in history if table == "ledgers"}):
         chain = _chain(history, ledger)
@@ -80,11 +79,11 @@ def replicas(history: list[Any], run: Any) -> tuple[Things, str]:
         if not gap and _unmarked_unrepaired(history, chain, run, began):
             unending.add(("unmarked_unrepaired", ledger, -1))
     if not quiet:
-        return frozenset(unending), "anomaly" if unending else refused
+        return Counter(unending), "anomaly" if unending else refused
     things |= unending
     if things:
-        return frozenset(things), "anomaly"
-    return frozenset(), "valid" if entries and not doubts else "unknown"
+        return Counter(things), "anomaly"
+    return Counter(), "valid" if entries and not doubts else "unknown"
 
 
 def _chain(history: list[Any], ledger: int) -> list[Any]:

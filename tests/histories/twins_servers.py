@@ -7,17 +7,17 @@ from collections import Counter
 from typing import Any
 
 from evidence.codes import NEVER
+from tests.histories.twins import Things, TwinResult
 
-Found = Counter[tuple[str, int]]
 HARMLESS = ("cut", "kill", "power_loss")
 
 
-def servers(history: list[Any], run: Any) -> tuple[Found, str]:
-    """(kind, ledger) -> the number of its anomalies, and the verdict."""
+def servers(history: list[Any], run: Any) -> TwinResult:
+
     boots = _boots(run)
     if run.damage or any(_up(one) and _unread(one, boots, run) for one in boots):
         return Counter(), "unknown"
-    found: Found = Counter()
+    found: Things = Counter()
     tried = 0
     metadata = [row for table, row in history if table == "ledgers"]
     frames = [row for table, row in history if table == "frames"] if run.wire else []
@@ -27,14 +27,14 @@ def servers(history: list[Any], run: Any) -> tuple[Found, str]:
         for rule in (_unclean, _clean, _unchecked, _available, _denied, _flag, _full, _stamp):
             for kind, ledger in rule(boot, before, denials, run):
                 tried += 1
-                found[kind, ledger] += bool(kind)
+                found[kind, ledger, -1] += bool(kind)
         for rule in (_unmarked, _cleared, _lost):
             for kind, ledger in rule(boot, before, denials, run, metadata):
                 tried += 1
-                found[kind, ledger] += bool(kind)
+                found[kind, ledger, -1] += bool(kind)
         for ledger in _uncopied(boot, frames, run, metadata):
             tried += 1
-            found["denied_repaired", ledger] += 1
+            found["denied_repaired", ledger, -1] += 1
     found = Counter({key: number for key, number in found.items() if key[0]})
     if found:
         return found, "anomaly"
