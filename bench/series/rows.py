@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from cluster.releases.versions import DEFAULT_VERSION
 from harness.experiments.experiment import V2, Experiment
 from plans.expected.comparison import Shown
 from reports.marks import wrapped
@@ -23,8 +24,8 @@ from reports.trials import Tally, Trial, summed
 
 PART = "series"
 _HEADINGS = (
-    "| scenario | with | as expected | with an earlier plan | others below | median s |",
-    "|---|---|---|---|---:|---:|",
+    "| scenario | as expected | with an earlier plan | others below | median s |",
+    "|---|---|---|---:|---:|",
 )
 _RATES = ("| scenario | with | defect | shown | rate |", "|---|---|---|---:|---:|")
 EARLIER = "earlier plan"
@@ -195,14 +196,13 @@ def series_table(rows: Iterable[Row], stated: Iterable[Experiment]) -> list[str]
 
 
 def _line(key: tuple[str, ...], rows: Sequence[Row], plans: dict[tuple[str, ...], str]) -> str:
-    scenario, *rest = key
+    scenario, *others = key
     now, before = _split(rows, plans)
     most = max(below(row.of - row.as_stated, row.of) for row in now or before)
     medians = sorted(round(statistics.median(row.took_s)) for row in now or before if row.took_s)
     seconds = dict.fromkeys(map(str, medians[:1] + medians[-1:]))
     cells = (
-        f"`{scenario}`",
-        ", ".join(filter(None, rest)),
+        ", ".join((f"`{scenario}`", *filter(None, others))),
         _counts(now),
         _counts(before),
         percent(most, up=True),
@@ -223,13 +223,13 @@ def _sum(rows: Iterable[Row]) -> str:
 
 
 def _counts(rows: Iterable[Row]) -> str:
-    """``protected, journal 10 of 10; nosync 3 of 4 (1 unknown)``."""
+    """``10 of 10 protected, journal; 3 of 4 (1 unknown) nosync``."""
     modes: dict[str, list[str]] = {}
     for row in rows:
         rounds = " rounds" if row.unit == "rounds" else ""
         unknown = f" ({row.unknown} unknown)" if row.unknown else ""
         modes.setdefault(f"{row.as_stated} of {row.of}{rounds}{unknown}", []).append(row.mode)
-    return "; ".join(f"{', '.join(named)} {count}" for count, named in modes.items())
+    return "; ".join(f"{count} {', '.join(named)}" for count, named in modes.items())
 
 
 def _rates(row: Row) -> Iterator[str]:
@@ -244,7 +244,13 @@ def _rates(row: Row) -> Iterator[str]:
 
 
 def _of_any_mode(row: Row) -> tuple[str, ...]:
-    return row.protocol, row.release, row.settings and f"`{row.settings}`"
+    """What a line names beside its scenario: what is not the default."""
+    protocol = row.protocol if row.protocol != "V3" else ""
+    return protocol, row.release if row.release != DEFAULT_VERSION else "", _quoted(row.settings)
+
+
+def _quoted(settings: str) -> str:
+    return f"`{settings}`" if settings else ""
 
 
 def _of_any_release(key: Key) -> tuple[str, ...]:

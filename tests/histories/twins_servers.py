@@ -13,7 +13,6 @@ HARMLESS = ("cut", "kill", "power_loss")
 
 
 def servers(history: list[Any], run: Any) -> TwinResult:
-
     boots = _boots(run)
     if run.damage or any(_up(one) and _unread(one, boots, run) for one in boots):
         return Counter(), "unknown"
