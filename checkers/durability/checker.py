@@ -327,7 +327,7 @@ class _Conclusion:
         if not refused and not self.histories.seen_whole(ledger):
             why = "not read back, and the ledger's metadata was not seen whole"
         if spans & self.unsure:
-            why = "read back, then denied by every bookie while the ledger's metadata may have changed"
+            why = "read back, then denied by every bookie that must have it, and a copy may be elsewhere"
         return (
             f"{self.run.ledger_text(ledger)}: {counted(spans.count(), 'entry', 'entries')} unavailable "
             f"(first {int(spans.first[0])}): {why}, with no proof of loss"

@@ -3,13 +3,14 @@
 Lost needs proof: the ledger's last close lies below the entry, or every bookie that was ever to store the
 entry answered in the last census pass that it has no such entry. Corrupt needs that nothing but other bytes
 was found anywhere. An entry that a final read delivered is kept, unless that pass began after the read
-and all that it found were such answers. Sources: BP-46 ("A note on Response Codes"),
+and all that it found were such answers. It is not decided where the bookies that a reader would ask gave such
+answers, and any other bookie has a copy. Sources: BP-46 ("A note on Response Codes"),
 ``docs/verdicts/losses.md``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import reduce
 from operator import or_
 from typing import NamedTuple
@@ -20,11 +21,11 @@ from checkers.durability.holders import acknowledged, by_bookie, inside
 from checkers.facts.ledgers import HIGHEST_LAC, PASS_TIMES, RELEASED, Pass, histories, passes, tops
 from checkers.facts.parts import delivered, entries_of, final, proven, signed
 from checkers.facts.promises import promises_of
-from checkers.facts.versions import duties, gathered
+from checkers.facts.versions import duties, gathered, in_force
 from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, by_ledger, value_at
 from checkers.sets.marks import Marks
 from checkers.sets.ordering import firsts
-from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans
+from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans, sweep
 from evidence.codes import NEVER, Holding
 
 LAST_READ = LedgerFact(
@@ -43,7 +44,9 @@ class Fates(NamedTuple):
     read: Spans
     """Delivered by a final read; also absent or corrupt where the last census pass found them so later."""
     unsure: Spans
-    """Read, and then absent or corrupt in the last census pass, while the metadata may have changed."""
+    """Read, and then absent or corrupt in the last census pass, while the metadata may have changed; or all
+    bookies of which the metadata then said that they have it gave such answers.
+    """
     truncated: Spans
     """Beyond the last close of their ledger."""
     absent: Spans
@@ -99,9 +102,11 @@ def fates_of(promised: Spans, batch: Batch, facts: LedgerFacts, run: RunFacts) -
         named |= entries_of(rows.filter(~read.has(rows["ledger"], rows["entry"])))
     missing = (promised | _promised_whole(named, facts)) - read
     truncated = beyond_end(missing, facts)
-    denied = _denied(read, census, marks, facts)
+    before = _read_before_last_pass(read, facts)
+    denied = before - _with_bytes(census.where(holding=Holding.PRESENT).memo(signed), marks)
     absent, corrupt = _by_answers((missing - truncated) | denied, census, marks, facts, run)
     unsure = _changing((absent | corrupt) & denied, facts)
+    unsure |= _out_of_reach(before, census, facts, run) - absent - corrupt
     return Fates(read, unsure, truncated, absent - unsure, corrupt - unsure)
 
 
@@ -111,16 +116,43 @@ def _with_bytes(copies: Marks, marks: Marks) -> Spans:
     return (every - marks.spans()) | (copies & marks).spans()
 
 
-def _denied(read: Spans, census: Rows, marks: Marks, facts: LedgerFacts) -> Spans:
-    """Of the entries that were read before the last census pass, those of which it found no good copy."""
+def _read_before_last_pass(read: Spans, facts: LedgerFacts) -> Spans:
+    """The entries that were read, of ledgers whose last read ended before the last census pass."""
     last = _last_pass(facts)
     if not last or not len(read):
         return Spans.empty()
     early = facts.at(LAST_READ, "completed_ns", read.ledger, NEVER) < last.began_ns
-    before = Spans(read.ledger[early], read.first[early], read.last[early])
-    if not len(before):
-        return before
-    return before - _with_bytes(census.where(holding=Holding.PRESENT).memo(signed), marks)
+    return Spans(read.ledger[early], read.first[early], read.last[early])
+
+
+def _out_of_reach(entries: Spans, census: Rows, facts: LedgerFacts, run: RunFacts) -> Spans:
+    """Those that each bookie which a reader would ask denied in the last pass, or showed damaged.
+
+    A copy on another bookie is out of reach. A reader asks the write set of the version in force; of each
+    version that may have been in force since the pass began, all bookies must have answered so.
+    """
+    metadata, last, none = facts.memo(histories), _last_pass(facts), Spans.empty()
+    if not run.complete or not last or not len(entries):
+        return none
+    answers = by_bookie(census.filter(np.isin(census["holding"], (Holding.ABSENT, Holding.DAMAGED))))
+    entries = entries & reduce(or_, answers.values(), none)
+    found = []
+    for ledger in entries.ledgers():
+        if metadata.seen_whole(ledger) and ledger not in metadata.gone:
+            chain = in_force(metadata.versions[ledger], last.began_ns)
+            these = _denied_enough(entries, answers.values(), ledger, min(one.shape[1] for one in chain))
+            due = duties(chain, these, run.bookies)
+            found.append((ledger, these[_by_all(due, answers, ledger, these)]))
+    return gathered(found)
+
+
+def _denied_enough(entries: Spans, answers: Iterable[Spans], ledger: int, bookies: int) -> Ints:
+    """The entries of a ledger that so many bookies denied or more."""
+    parts = [entries.of_ledger(ledger) & one.of_ledger(ledger) for one in answers]
+    first, last = (np.concatenate([getattr(part, name) for part in parts]) for name in ("first", "last"))
+    ones = np.ones(len(first), dtype=np.int64)
+    _, first, last = sweep([], first, last, ones, lambda depth: depth >= max(bookies, 1))
+    return Spans(np.full(len(first), ledger), first, last).entries()
 
 
 def _last_pass(facts: LedgerFacts) -> Pass | None:

@@ -121,8 +121,10 @@ def fate(history: list[Fact], ledger: int, entry: int) -> str:
     found = by_answers(history, ledger, entry)
     if not kept:
         return found
-    if found == "unavailable" or not asked_after_reads(history, ledger):
+    if not asked_after_reads(history, ledger):
         return "kept"
+    if found == "unavailable":
+        return "unavailable" if out_of_reach(history, ledger, entry) else "kept"
     return "unavailable" if changed_meanwhile(history, ledger) else found
 
 
@@ -131,6 +133,22 @@ def asked_after_reads(history: list[Fact], ledger: int) -> bool:
     reads = [row for row in operations(history, Kind.ENTRY) if ok(row) and row["ledger"] == ledger]
     asked = [row["asked_ns"] for row in last_pass(history)]
     return all(row["completed_ns"] < min(asked) for row in reads)
+
+
+def out_of_reach(history: list[Fact], ledger: int, entry: int) -> bool:
+    """Whether all bookies of the versions in force during the last pass denied it, or had it damaged."""
+    began = min((row["asked_ns"] for row in last_pass(history)), default=0)
+    versions = chain(history, ledger)
+    while len(versions) > 1 and versions[1]["latest_ns"] < began:
+        versions = versions[1:]
+    bad = {
+        row["bookie"]
+        for row in last_pass(history)
+        if (row["ledger"], row["entry"]) == (ledger, entry)
+        and row["holding"] in (Holding.ABSENT, Holding.DAMAGED)
+    }
+    named = {BOOKIES[name] for version in versions for name in write_set(version, entry)}
+    return complete_chain(history, ledger) and named <= bad
 
 
 def changed_meanwhile(history: list[Fact], ledger: int) -> bool:

@@ -58,6 +58,10 @@ def denied(entry, at_ns=3, bookies=(1, 2, 3), **columns):
     return [answered(entry, bookie, Holding.ABSENT, **times, **columns) for bookie in bookies]
 
 
+def damaged(entry, bookie):
+    return answered(entry, bookie, Holding.DAMAGED, asked_ns=3, answered_ns=4)
+
+
 def test_an_entry_that_was_read_at_the_end_and_then_denied_by_every_bookie_is_lost():
     verdict = judged(READ_BACK, CLOSED, denied(1))
     assert kinds(verdict, "durability") == [("lost", 1, 1)]
@@ -74,12 +78,41 @@ def test_an_entry_that_was_read_at_the_end_and_then_denied_by_every_bookie_is_lo
         denied(1, 2),  # the read ended at 2
         denied(1, bookies=(1, 2)),
         [denied(1, bookies=(1, 2)), answered(1, 3, Holding.UNKNOWN, asked_ns=3, answered_ns=4)],
-        [denied(1), answered(1, 4, Holding.PRESENT, asked_ns=3, answered_ns=4)],
         [denied(1, number=1), found(1)],
     ],
 )
 def test_an_entry_that_was_read_at_the_end_is_kept_where_not_all_deny_it_afterwards(answers):
     assert durability(READ_BACK, CLOSED, answers).verdict is Verdict.VALID
+
+
+STRAY = answered(1, 4, Holding.PRESENT, asked_ns=3, answered_ns=4)
+
+
+@pytest.mark.parametrize("bad", [denied(1), [denied(1, bookies=(1, 2)), damaged(1, 3)]])
+def test_an_entry_that_only_a_bookie_has_which_no_reader_asks_is_unavailable(bad):
+    judgement = durability(READ_BACK, CLOSED, bad, STRAY)
+    assert judgement.verdict is Verdict.UNKNOWN
+    assert judgement.counts["unavailable"] == 1
+    assert durability(READ_BACK, CLOSED, bad[1:], STRAY).verdict is Verdict.VALID
+    assert durability(READ_BACK, CLOSED, bad, STRAY, deleted(invoked_ns=2)).counts["unavailable"] == 0
+
+
+@pytest.mark.parametrize(
+    ("times", "verdict"),
+    [({"latest_ns": 3}, Verdict.VALID), ({"latest_ns": 2}, Verdict.UNKNOWN), ({}, Verdict.VALID)],
+)
+def test_a_copy_is_in_reach_by_a_version_that_may_have_been_in_force_during_the_last_pass(times, verdict):
+    """The last pass began at 3, and b4 had a copy by the version before."""
+    before = created(fragments={0: ("b1", "b2", "b4")})
+    judgement = durability(READ_BACK, before, closed(1, **times), denied(1), STRAY)
+    assert judgement.verdict is verdict
+
+
+def test_a_copy_within_the_ensemble_and_outside_the_write_set_is_out_of_reach():
+    striped = {"ensemble": 4, "write_quorum": 2, "fragments": {0: ("b1", "b2", "b3", "b4")}}
+    ledger = [acked(0), acked(1), created(**striped), closed(1, latest_ns=1, **striped), kept(0), kept(1)]
+    assert durability(ledger, denied(1, bookies=(2, 3)), STRAY).counts["unavailable"] == 1
+    assert durability(ledger, denied(1, bookies=(1, 3)), STRAY).counts["unavailable"] == 0
 
 
 def test_a_read_by_any_client_must_have_ended_before_the_pass():
@@ -102,7 +135,7 @@ def test_denials_while_the_metadata_changed_prove_no_loss_of_what_was_read(chang
     assert judgement.verdict is verdict
     if verdict is Verdict.UNKNOWN:
         assert judgement.counts["unavailable"] == 1
-        assert "denied by every bookie while the ledger's metadata may have changed" in judgement.notes[0]
+        assert "read back, then denied by every bookie that must have it" in judgement.notes[0]
 
 
 def test_other_bytes_alone_after_the_read_leave_it_corrupt():
