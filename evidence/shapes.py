@@ -134,6 +134,7 @@ class EndTree(TypedDict, total=False):
     wire: Wire
     left_out: str
     otherwise: Sequence[str]
+    not_asked: int
     load: MachineLoad
 
 

@@ -55,6 +55,7 @@ def run_facts(folder: RunFolder, collection: Collection) -> RunFacts:
         allowance=allowed(plan, str(run["mode"]), names),
         complete=bool(end and end.get("complete")),
         left_out=str((end or {}).get("left_out", "")),
+        not_asked=int((end or {}).get("not_asked", 0)),
         wire=is_logged(folder.frames, end),
         least_loss=least_losses(run),
         guarded=guarded_bookies(run),

@@ -282,6 +282,8 @@ class RunFacts(Memoized):
     """Whether the evidence was closed in order."""
     left_out: str = ""
     """Why steps of the plan were not run."""
+    not_asked: int = 0
+    """Number of the questions of a census that were not asked."""
     wire: bool = False
     """Whether a wire log was kept."""
     least_loss: Mapping[str, Loses] = field(default_factory=dict)

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from checkers.facts.alterations import fault_text
-from checkers.facts.ledgers import OPENED
-from checkers.facts.parts import final
+from checkers.facts.ledgers import OPENED, RELEASED, histories, operations_fact
+from checkers.facts.parts import delivered, final
+from checkers.facts.wording import some_notes
 from checkers.judging.checker import Checker
-from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts
+from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
 from checkers.judging.found import Found
+from checkers.sets.ordering import firsts
 from evidence.codes import NEVER, Holding, Kind, Outcome
 from evidence.findings import Judgement
 from evidence.schemas import FaultRow
@@ -41,6 +44,10 @@ ANSWERED = LedgerFact(
 """By ledger and pass of the census: when a bookie last said whether it has an entry (ns)."""
 
 
+READ = operations_fact("read_at_the_end", lambda rows: rows.memo(delivered).memo(final))
+"""The ledgers of which a final read returned an entry."""
+
+
 class Sufficiency(Checker):
     """Closed evidence, acknowledged adds, census and final reads, faults that really happened."""
 
@@ -52,7 +59,7 @@ class Sufficiency(Checker):
         "the proxy and the observer alive to the end"
     )
     kinds = ()
-    facts = (ANSWERED, OPENED)
+    facts = (ANSWERED, OPENED, READ, RELEASED)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """How much was seen."""
@@ -80,7 +87,7 @@ class Sufficiency(Checker):
         done = [fault for fault in _planned(run) if fault["injected_ns"] != NEVER]
         if idle and len(idle) == len(done) and not any(_healed(fault).get("killed") for fault in done):
             lacking.append("no fault of the run is seen to have met anything")
-        notes = (*idle, *_silent_cuts(run), *_unplanned(run))
+        notes = (*idle, *_silent_cuts(run), *_unplanned(run), *_not_asked(run))
         return self.judgement(run, (), seen=seen, enough=True, lacking=lacking, notes=notes)
 
 
@@ -96,8 +103,33 @@ def _too_little(seen: Mapping[str, int], facts: LedgerFacts, run: RunFacts) -> I
         yield "no census was taken that a bookie answered"
     elif seen["final_opens"] and answered_ns < opened_ns:
         yield "no bookie answered a census after the first ledger was opened at the end"
+    else:
+        yield from some_notes(
+            _unanswered(facts), partial(_unanswered_text, run), "ledger", " without a census"
+        )
     if not seen["final_opens"]:
         yield "no ledger was opened and read at the end"
+
+
+def _unanswered(facts: LedgerFacts) -> list[int]:
+    """The ledgers with an entry read at the end, about which no bookie answered after their final open."""
+    ledgers, columns = facts.columns(READ)["ledger"], facts.columns(ANSWERED)
+    last = firsts(columns["ledger"], -columns["answered_ns"])
+    answered_ns = value_at(columns["ledger"][last], columns["answered_ns"][last], ledgers, -1)
+    late = ledgers[answered_ns < facts.at(OPENED, "invoked_ns", ledgers, 0)]
+    released = {*facts.columns(RELEASED)["ledger"].tolist(), *facts.memo(histories).gone}
+    return [ledger for ledger in late.tolist() if ledger not in released]
+
+
+def _unanswered_text(run: RunFacts, ledger: int) -> str:
+    return f"{run.ledger_text(ledger)}: no bookie answered a census after it was opened at the end"
+
+
+def _not_asked(run: RunFacts) -> Iterator[str]:
+    """A census asks a bookie no more that does not answer."""
+    if run.not_asked:
+        number = counted(run.not_asked, "question")
+        yield f"{number} of a census not asked, of bookies that had answered none of the many before"
 
 
 def _planned(run: RunFacts) -> list[FaultRow]:

@@ -163,7 +163,8 @@ class RunContext:
     """Everything that a step may use; ``round`` counts from 1, ``left_out`` says why steps were left out.
 
     ``ended_by`` is the first error of the steps while they end; ``deviations`` has what went otherwise than
-    planned (:func:`noted`), a sentence each in order of time.
+    planned (:func:`noted`), a sentence each in order of time; ``not_asked`` is the number of questions
+    that the censuses did not ask bookies which no longer answered.
     """
 
     cluster: Cluster
@@ -175,6 +176,7 @@ class RunContext:
     steps: Recorder
     loads: dict[str, RunningLoad] = field(default_factory=dict)
     censuses: int = 0
+    not_asked: int = 0
     round: int = 1
     left_out: str = ""
     ended_by: FencepostError | None = None

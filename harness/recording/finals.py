@@ -106,6 +106,7 @@ def take_census(context: RunContext, only: int | None = None) -> str:
     spans = _spans(context, [one for one in context.cluster.metadata.ledgers() if only in (None, one)])
     observer = context.commands(context.cluster.observer, _OBSERVATION_TIMEOUT_S)
     counts = _done(observer.census(number, spans, _CENSUS_OUTSTANDING), "census")
+    context.not_asked += counts.skipped
     codes = sorted(counts.codes.items())
     parts = [f"{count:,} {_MEANING.get(code, f'error {code}')}" for code, count in codes]
     others = {"damaged": counts.damaged, "skipped": counts.skipped}

@@ -213,6 +213,7 @@ def _end(
         "complete": True,
         **({"left_out": context.left_out} if context.left_out else {}),
         **({"otherwise": context.deviations} if context.deviations else {}),
+        **({"not_asked": context.not_asked} if context.not_asked else {}),
         "closed_ns": time.monotonic_ns(),
         "clock": clock(),
         # The number of slots that each client's files use, so that a later loss of a file is detected.

@@ -12,6 +12,7 @@ from tests.histories.story import (
     acked,
     answered,
     created,
+    deleted,
     found,
     good_ending,
     judged,
@@ -19,11 +20,12 @@ from tests.histories.story import (
     kept,
     opened,
     unsure,
+    vanished,
 )
 
 
-def silent(entry):
-    return [answered(entry, bookie, Holding.UNKNOWN) for bookie in (1, 2, 3)]
+def silent(entry, **columns):
+    return [answered(entry, bookie, Holding.UNKNOWN, **columns) for bookie in (1, 2, 3)]
 
 
 LATER = {"fencing", "availability"}
@@ -73,6 +75,37 @@ def test_a_census_between_the_steps_is_none_of_the_end(answered_ns, verdict):
     assert judgement.verdict is verdict
     note = "no bookie answered a census after the first ledger was opened at the end"
     assert (note in judgement.notes) is (verdict is Verdict.UNKNOWN)
+
+
+def of_ledger(ledger):
+    return good_ending(0, ledger=ledger)
+
+
+@pytest.mark.parametrize("second", [[], silent(0, ledger=2), found(0, ledger=2, number=1)])
+def test_each_ledger_that_was_read_at_the_end_needs_a_census_after_it(second):
+    times = {"invoked_ns": 3, "completed_ns": 4}
+    own = [created(ledger=2), opened(0, ledger=2, **times), kept(0, ledger=2, **times)]
+    judgement = evidence(acked(0), of_ledger(1), own, second)
+    assert judgement.verdict is Verdict.UNKNOWN
+    note = "ledger 2: no bookie answered a census after it was opened at the end"
+    assert judgement.notes == (note,)
+    late = answered(0, 3, Holding.ABSENT, ledger=2, asked_ns=4, answered_ns=5)
+    assert evidence(acked(0), of_ledger(1), own, second, late).verdict is Verdict.VALID
+    for gone in (deleted(ledger=2), vanished(1, ledger=2)):
+        assert evidence(acked(0), of_ledger(1), own, second, gone).verdict is Verdict.VALID
+
+
+def test_a_ledger_without_an_entry_needs_no_census():
+    empty = [created(ledger=2), opened(-1, ledger=2, invoked_ns=3, completed_ns=4)]
+    assert evidence(acked(0), of_ledger(1), empty).verdict is Verdict.VALID
+
+
+def test_questions_that_were_not_asked_are_a_note():
+    judgement = evidence(acked(0), good_ending(0), not_asked=700)
+    assert judgement.verdict is Verdict.VALID
+    assert judgement.notes == (
+        "700 questions of a census not asked, of bookies that had answered none of the many before",
+    )
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ def context(tmp_path: Path, observer: Observer) -> Any:
         folder=folder,
         cluster=cluster,
         censuses=0,
+        not_asked=0,
         commands=lambda *_: observer,
         notes=notes,
         note=notes.append,
@@ -67,6 +68,13 @@ def test_every_entry_that_may_exist_is_asked_of_every_bookie(tmp_path: Path) -> 
         (number, [(one["ledger"], one["last"]) for one in spans]) for number, spans in observer.asked
     ] == [(1, [(5, 7), (6, 9), (8, 1), (9, 4)]), (2, [(6, 9)])]
     assert all((one["first"], one["bookies"]) == (0, BOOKIES) for _, spans in observer.asked for one in spans)
+
+
+def test_the_questions_that_were_not_asked_are_counted(tmp_path: Path) -> None:
+    on = context(tmp_path, Observer(CensusCounts(ok=True, codes={-23: 500}, skipped=700)))
+    assert take_census(on).endswith("500 error -23, 700 skipped")
+    take_census(on)
+    assert on.not_asked == 1400
 
 
 def test_a_ledger_with_too_large_ids_is_left_out_and_named(
