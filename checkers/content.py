@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from checkers.facts.alterations import disturbed, injected, without_put_back
+from checkers.facts.alterations import may_change_bytes, without_put_back
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import PASS_TIMES, histories, passes
 from checkers.facts.parts import acked, delivered, entries_of, identified, proven, signed, written
@@ -23,11 +23,8 @@ from checkers.sets.marks import Marks, unmarked
 from checkers.sets.spans import Spans
 from evidence.codes import Holding, Kind, Proof
 from evidence.findings import Finding, Judgement
-from protocol.faults import Loses, effects_of
 from protocol.wording import counted
 
-_CHANGING = ("garble", "fill")
-"""Faults that may change the bytes of an entry, though they delete nothing that a bookie has stored."""
 _BAD = {
     "damaged": (Proof.DAMAGED, "the payload's checksum is not that of its bytes", "damaged"),
     "foreign": (Proof.FOREIGN, "the payload is whole but of another run, ledger or entry", "as another"),
@@ -103,13 +100,9 @@ def _written_twice(found: Found, histories: Histories, run: RunFacts) -> Spans:
 def _damaged_copies(found: Found, histories: Histories, run: RunFacts) -> Spans:
     """Entries up to the end of a closed ledger of which a bookie holds other bytes, and another the entry.
 
-    None where a fault may have changed bytes, or damage may hide one: repair copies what it finds.
+    None where a fault may have changed bytes, or damage may hide one.
     """
-    changing = any(
-        fault["kind"] in _CHANGING or effects_of(fault["kind"]).loses > Loses.MEMORY
-        for fault in injected(run)
-    )
-    if changing or disturbed(run) or run.damage_to(("ledgers", "faults", "servers")):
+    if may_change_bytes(run):
         return Spans.empty()
     return without_put_back(found.spans("damaged_copy") & Spans.up_to(histories.ends), histories, run)
 

@@ -27,6 +27,9 @@ from protocol.addresses import ADMIN
 from protocol.faults import PUTS_BACK, Loses, effects_of
 from protocol.shell import COMMANDS
 
+_CHANGING = ("garble", "fill")
+"""Faults that may change the bytes of an entry, though they delete nothing that a bookie has stored."""
+
 
 class Alteration(NamedTuple):
     """One change of what bookies had stored."""
@@ -72,6 +75,18 @@ def emptied(run: RunFacts) -> Mapping[int, Alteration]:
 def changes_since(at_ns: int, bookie: int, run: RunFacts) -> Iterator[Alteration]:
     """The changes that may have altered a bookie's disk at that time (ns) or later."""
     return (change for change in alterations(run) if bookie in change.bookies and change.over_ns >= at_ns)
+
+
+def may_change_bytes(run: RunFacts) -> bool:
+    """Whether a fault of the run may have changed bytes of an entry, or damage may hide one.
+
+    It does not matter on which bookie: repair copies what it finds.
+    """
+    changing = any(
+        fault["kind"] in _CHANGING or effects_of(fault["kind"]).loses > Loses.MEMORY
+        for fault in injected(run)
+    )
+    return changing or bool(disturbed(run) or run.damage_to(("ledgers", "faults", "servers")))
 
 
 def injected(run: RunFacts) -> Iterator[FaultRow]:

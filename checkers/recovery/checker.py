@@ -21,7 +21,17 @@ from checkers.judging.checker import Checker
 from checkers.judging.contract import Batch, LedgerFacts, RunFacts
 from checkers.judging.found import Found, Row
 from checkers.recovery.closes import Close, Ensemble, closes_by_recovery
-from checkers.recovery.frames import Links, Written, forged, moment_rows, read_rows, written_rows
+from checkers.recovery.frames import (
+    BESIDE,
+    CHOSEN,
+    Links,
+    Written,
+    forged,
+    moment_rows,
+    read_rows,
+    went_by_entries,
+    written_rows,
+)
 from checkers.recovery.grounds import (
     DIFFERENCES,
     AssessedClose,
@@ -38,7 +48,7 @@ from protocol.addresses import MAX_BOOKIES
 from protocol.wording import counted
 
 _WROTE_BACK_UNREAD = "wrote_back_unread"
-_LACKING = (Assessment.NOT_WRITTEN_BACK, Assessment.NOT_READ)
+_LACKING = (Assessment.NOT_WRITTEN_BACK, Assessment.NOT_READ, Assessment.CLOSED_BELOW_LAC)
 
 
 class Recovery(Checker):
@@ -61,7 +71,7 @@ class Recovery(Checker):
         "forged_answers",
         *DIFFERENCES,
     )
-    facts = (LOGGED, HANDLES, ADDS_SENT)
+    facts = (LOGGED, HANDLES, ADDS_SENT, BESIDE, CHOSEN)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """What decides closes by recovery, and entries that were written back otherwise than they may be."""
@@ -117,7 +127,7 @@ class _Recoveries:
 
     def __init__(self, found: Found, facts: LedgerFacts, run: RunFacts) -> None:
         self.run, self.found = run, found
-        self.writers, links = Writers(facts, run), Links(found)
+        self.writers, links = Writers(facts, run), Links(found, went_by_entries(facts, run))
         guarded = {number for name, number in run.bookies.items() if name in run.guarded}
         asking = {one for one in facts.columns(LOGGED)["source"].tolist() if one <= MAX_BOOKIES}
         clients = sorted(guarded | asking)
@@ -138,6 +148,8 @@ class _Recoveries:
             elif case.assessment in _LACKING and case.closer:
                 yield from self._not_written_back(case, case.closer)
                 yield from self._not_read(case, case.closer)
+                if case.closer.is_below(case.close):
+                    yield self._below_lac(case, case.closer)
         yield from map(self._unread, self.found.firsts("unread", 1))
 
     def _of_close(
@@ -226,6 +238,20 @@ class _Recoveries:
                 f"the highest LAC that an answer to fencing brought {source} is {closer.lac}",
                 f"no positive answer to a recovery read of entry {first} had reached {source} by then",
             )
+
+    def _below_lac(self, case: AssessedClose, closer: Grounds) -> Finding:
+        source, lac = self.run.source_name(closer.source), min(closer.needed.values())
+        given = (f"LAC {one} from {self.run.bookie_name(bookie)}" for bookie, one in closer.needed.items())
+        others = self._bookies(sorted(closer.known - {*closer.needed}))
+        return self._of_close(
+            Assessment.CLOSED_BELOW_LAC,
+            case,
+            (case.close.beyond, lac),
+            f"below LAC {lac}, with which the recovery began",
+            f"{source} went on by {self.run.time_text(closer.went_on_ns)} with these answers to fencing: "
+            f"{', '.join(given)}",
+            f"without them an ack quorum was not known to be fenced (answers of others: {others})",
+        )
 
     def _bookies(self, numbers: Iterable[int]) -> str:
         return ", ".join(self.run.bookie_name(number) for number in numbers) or "no bookie"

@@ -18,9 +18,12 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from checkers.facts.alterations import may_change_bytes
 from checkers.facts.histories import Histories
-from checkers.facts.wire import UNSURE_KIND, delivered_answers, denies, requests
-from checkers.judging.contract import Rows
+from checkers.facts.ledgers import operations_fact
+from checkers.facts.parts import flagged
+from checkers.facts.wire import UNPROVEN, UNSURE_KIND, delivered_answers, denies, requests
+from checkers.judging.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.judging.found import (
     BOOKIE_WORDS,
     Found,
@@ -33,7 +36,7 @@ from checkers.judging.found import (
 )
 from checkers.recovery.closes import Close
 from checkers.sets.spans import Bools, Ints, Spans, ints
-from evidence.codes import NEVER, FrameFlag, Message, Status
+from evidence.codes import NEVER, Flag, FrameFlag, Kind, Message, Status
 from protocol.addresses import MAX_BOOKIES
 from protocol.quorums import Quorums
 
@@ -44,7 +47,10 @@ _WORDS = [f"word{number}" for number in range(BOOKIE_WORDS)]
 
 
 class Moment(NamedTuple):
-    """A request (``status`` NONE) when the proxy had it, or an answer that was not there before ``at_ns``."""
+    """A request (``status`` NONE) when the proxy had it, or an answer that was not there before ``at_ns``.
+
+    ``sure_lac`` is the LAC of an answer if a recoverer that received it surely went by that, else -1.
+    """
 
     kind: int
     bookie: int
@@ -52,6 +58,36 @@ class Moment(NamedTuple):
     at_ns: int
     status: int
     lac: int
+    sure_lac: int
+
+
+def _lac_beside_entries(batch: Batch) -> list[Columns]:
+    told, again = (requests(batch.frames, kind) for kind in (Message.WRITE_LAC, Message.RECOVERY_ADD))
+    return [
+        {"ledger": told["ledger"], "since_ns": np.zeros(told.num_rows, dtype=np.int64)},
+        {"ledger": again["ledger"], "since_ns": again["received_ns"]},
+    ]
+
+
+BESIDE = LedgerFact("lac_beside_entries", "frames", _lac_beside_entries, values={"since_ns": "min"})
+"""Since when (ns) a bookie may know a higher LAC of a ledger than its last entry has.
+
+It puts the higher one into its answers (V3), and a recoverer goes by the entry (``ReadLastConfirmedOp``).
+"""
+CHOSEN = operations_fact("ids_chosen", lambda rows: rows.where(kind=Kind.ADD).memo(_adv))
+"""The ledgers with ids in no order, whose last entry may have any LAC."""
+
+
+def _adv(rows: Rows) -> Rows:
+    return rows.filter(flagged(rows, Flag.ADV))
+
+
+def went_by_entries(facts: LedgerFacts, run: RunFacts) -> Callable[[int], int]:
+    """Ledger -> until when (ns) recoverers surely went by the LAC of each answer to fencing."""
+    if may_change_bytes(run):  # a damaged entry gives no LAC
+        return lambda _: 0
+    chosen, since = {*facts.columns(CHOSEN)["ledger"].tolist()}, dict(facts.rows(BESIDE))
+    return lambda ledger: 0 if ledger in chosen else since.get(ledger, NEVER)
 
 
 class Unstored(NamedTuple):
@@ -84,12 +120,14 @@ class Links:
     number of the close and source.
     """
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: Found, until_ns: Callable[[int], int]) -> None:
         self._recoverers = found.spans("recoverer")  # sources instead of entries
         self.moments: Mapping[tuple[int, int], list[Moment]] = defaultdict(list)
         rows = (column.tolist() for column in found.columns("moment"))
         for ledger, source, *moment in zip(*rows, strict=True):
-            self.moments[ledger, source].append(Moment(*moment))
+            one = Moment(*moment)
+            one = one if one.at_ns < until_ns(ledger) else one._replace(sure_lac=-1)
+            self.moments[ledger, source].append(one)
         self.unstored, self.given = (_by_close(found.firsts(kind, 2)) for kind in ("unstored", "given"))
 
     def recoverers(self, ledger: int) -> list[int]:
@@ -122,7 +160,10 @@ def _moments(kind: Message, rows: Rows, beyond: Spans, at_ns: str) -> pa.Table:
     rows = rows if kind is FENCING else rows.filter(beyond.has(rows["ledger"], rows["entry"]))
     status = np.full(rows.num_rows, Status.NONE) if at_ns == "received_ns" else rows["delivered"]
     moment = [np.full(rows.num_rows, kind), *(rows[name] for name in ("bookie", "entry", at_ns)), status]
-    return whole_rows("moment", rows["ledger"], [rows["ledger"], rows["source"], *moment, rows["lac"]])
+    own = (rows["status"] == Status.EOK) & (rows["delivered"] == Status.EOK)
+    sure = own & ((rows["flags"] & int(UNPROVEN | FrameFlag.GARBLED)) == 0)
+    moment += [rows["lac"], np.where(sure, rows["lac"], -1)]
+    return whole_rows("moment", rows["ledger"], [rows["ledger"], rows["source"], *moment])
 
 
 def forged(frames: Rows) -> int:

@@ -13,7 +13,7 @@ and takes an explicit negative to fencing as an answer.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -41,6 +41,7 @@ class Assessment(StrEnum):
     FENCED_TOO_FEW = "fenced_too_few"
     NOT_WRITTEN_BACK = "not_written_back"
     NOT_READ = "not_read"
+    CLOSED_BELOW_LAC = "closed_below_lac"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,10 @@ class Grounds:
     """Entries (first, last) between ``lac`` and the end that no recovery read had given it at the close."""
     lac: int
     """The highest that an answer to fencing gave it."""
+    needed: Mapping[int, int]
+    """Bookie -> its LAC, of answers to fencing of which it must have had one when its fencing was over; empty
+    where it may have gone on with other answers alone.
+    """
     went_on_ns: int
 
     @property
@@ -80,6 +85,14 @@ class Grounds:
         """Whether the entry after the end was denied by enough bookies of its write set."""
         denied = self.denied | self.own
         return any(ensemble.ended_by(denied, close.beyond) for ensemble in close.ensembles)
+
+    def lacks(self, close: Close) -> bool:
+        """Whether it did not do all that the answers asked for before it closed."""
+        return bool(self.unstored or self.skipped or self.is_below(close))
+
+    def is_below(self, close: Close) -> bool:
+        """Whether the end is below the LAC with which its recovery must have begun."""
+        return min(self.needed.values(), default=-1) > close.version.last_entry
 
     def fences(self, close: Close) -> bool:
         """Whether no ack quorum was left unknown when it went on from fencing."""
@@ -108,7 +121,7 @@ def decided(
     recoverers = tuple(_grounds(number, close, source, links) for source in links.recoverers(close.ledger))
     ended = [grounds for grounds in recoverers if grounds.ends(close)]
     fenced = [grounds for grounds in ended if grounds.fences(close)]
-    closer = next((grounds for grounds in fenced if not (grounds.unstored or grounds.skipped)), None)
+    closer = next((grounds for grounds in fenced if not grounds.lacks(close)), None)
     # A bookie's answers to itself may do for the whole recovery.
     by_bookie = (
         ensemble.ended_by([bookie], close.beyond) and ensemble.fenced_by([bookie])
@@ -124,7 +137,8 @@ def decided(
     elif not recoverers:
         assessment = Assessment.UNSEEN
     elif fenced:
-        assessment = Assessment.NOT_WRITTEN_BACK if fenced[0].unstored else Assessment.NOT_READ
+        lacking = Assessment.NOT_READ if fenced[0].skipped else Assessment.CLOSED_BELOW_LAC
+        assessment = Assessment.NOT_WRITTEN_BACK if fenced[0].unstored else lacking
     else:
         assessment = Assessment.FENCED_TOO_FEW if ended else Assessment.ENDED_TOO_SOON
     return AssessedClose(close, assessment, recoverers, closer or next(iter(fenced), None))
@@ -150,6 +164,7 @@ def _grounds(number: int, close: Close, source: int, links: Links) -> Grounds:
         unstored=[Unstored.from_row(row) for row in links.unstored.get((number, source), ())],
         skipped=_skipped(close, source, lac, links.given.get((number, source), ())),
         lac=lac,
+        needed=_needed(close, source, fences),
         went_on_ns=went_on_ns,
     )
 
@@ -157,6 +172,20 @@ def _grounds(number: int, close: Close, source: int, links: Links) -> Grounds:
 def _bookies(moments: Iterable[Moment], status: Collection[Status]) -> frozenset[int]:
     """The bookies that answered so."""
     return frozenset(one.bookie for one in moments if one.status in status)
+
+
+def _needed(close: Close, source: int, fences: Sequence[Moment]) -> Mapping[int, int]:
+    """The answers with the highest LACs without which the others would not have ended a recoverer's fencing.
+
+    It begins at the highest LAC of the answers that ended its fencing. An answer that was passed on before
+    may have come after. Where it tried more than once, each answer may belong to any try.
+    """
+    answered = [one for one in fences if one.status in (Status.EOK, *EXPLICIT_NEGATIVES)]
+    for lac in sorted({one.sure_lac for one in answered} - {-1}, reverse=True):
+        lower = {one.bookie for one in answered if one.sure_lac < lac} | {source}
+        if not any(ensemble.fenced_by(lower) for ensemble in close.ensembles):
+            return {one.bookie: one.sure_lac for one in answered if one.sure_lac >= lac}
+    return {}
 
 
 def _skipped(close: Close, source: int, lac: int, given: Sequence[Row]) -> Sequence[tuple[int, int]]:

@@ -85,6 +85,7 @@ FAMILIES = {
             *(
                 "not_written_back",
                 "not_read",
+                "closed_below_lac",
                 "wrote_back_unread",
                 "denied_own_ack",
                 "denied_flushed",

@@ -258,6 +258,17 @@ on_the_wire(
     [recovered_ledger(11), LAC_9, recovery(11, found=(11,))],
     lawful=[recovered_ledger(11), LAC_9, recovery(11, found=(10, 11))],
 )
+GIVEN = [answer("reader", bookie, fencing(), at=11, lac=lac) for bookie, lac in (("b1", 12), ("b2", 9))]
+on_the_wire(
+    "recovery/closed_below_lac",
+    [recovered_ledger(11), GIVEN, recovery(11, fenced=(), found=(10, 11))],
+    lawful=[
+        recovered_ledger(11),
+        GIVEN,
+        answer("reader", "b3", fencing(), at=11, lac=9),
+        recovery(11, fenced=(), found=(10, 11)),
+    ],
+)
 UNREAD = [
     one
     for one in recovery(11, found=(11,))

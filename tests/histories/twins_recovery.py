@@ -165,6 +165,8 @@ def ruling(history: list[Fact], versions: list[Row], run: RunFacts) -> tuple[str
         if ended and any(has_fenced(version, known | own, run) for version in named):
             lacking = [("not_written_back", entry) for entry in unstored(history, close, source)]
             lacking += [("not_read", entry) for entry in skipped(history, close, named[1:], source)]
+            below = below_lac(history, named, source, went_on_ns, run)
+            lacking += [("closed_below_lac", entry) for entry in below]
             if not lacking:
                 return "legal", []
             short = short or lacking
@@ -199,6 +201,33 @@ def unstored(history: list[Fact], close: Row, source: int) -> Iterator[int]:
         )
         if given and len(stored) + (source < 100) < close["ack_quorum"]:
             yield entry
+
+
+def below_lac(
+    history: list[Fact], named: list[Row], source: int, went_on_ns: int, run: RunFacts
+) -> Iterator[int]:
+    """Entries between the end and the LAC that the recoverer cannot have been without."""
+    ledger, odd = named[0]["ledger"], ~(FrameFlag.HELD | FrameFlag.DELAYED | FrameFlag.DUPLICATED)
+    again = [row["received_ns"] for row in requests(history, ledger, Message.RECOVERY_ADD)]
+    adds = [row for row in operations(history, Kind.ADD) if row["ledger"] == ledger]
+    if (
+        run.faults
+        or any(row["flags"] & Flag.ADV for row in adds)
+        or requests(history, ledger, Message.WRITE_LAC)
+    ):
+        return
+    lacs = []
+    for row in reached(history, ledger, source, Message.FENCING_LAC_READ, -1):
+        if row["delivered"] in (Status.EOK, *DENIALS) and row["forwarded_ns"] <= went_on_ns:
+            own = row["status"] == row["delivered"] == Status.EOK and not row["flags"] & odd
+            early = all(row["forwarded_ns"] < at_ns for at_ns in again)
+            lacs.append((row["bookie"], row["lac"] if own and early else -1))
+    least = [
+        lac
+        for _, lac in lacs
+        if not any(has_fenced(v, {source, *(bookie for bookie, at in lacs if at < lac)}, run) for v in named)
+    ]
+    yield from range(named[0]["beyond"], max(least, default=-1) + 1)
 
 
 def skipped(history: list[Fact], close: Row, before: list[Row], source: int) -> Iterator[int]:

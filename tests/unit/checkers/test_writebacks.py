@@ -1,6 +1,8 @@
 """What recoverers write back, and where BP-46 asks for more than the client does."""
 
-from evidence.codes import Direction
+import pytest
+
+from evidence.codes import Direction, Flag, FrameFlag, Message
 from evidence.findings import Verdict
 from tests.histories.asking import CLOSED_BY as BY
 from tests.histories.asking import (
@@ -16,7 +18,8 @@ from tests.histories.asking import (
     swallowed,
     write_back,
 )
-from tests.histories.story import BOOKIES, closed, created, finds, judging, recovering
+from tests.histories.boots import UNPROVEN, fault
+from tests.histories.story import BOOKIES, acked, closed, created, finds, judging, recovering
 
 judgement_of = judging("recovery", wire=True)
 found = finds("recovery", wire=True)
@@ -64,6 +67,66 @@ def test_recovery_reads_every_entry_after_the_lac_that_fencing_gave_it():
         "the highest LAC that an answer to fencing brought reader is 1",
         "no positive answer to a recovery read of entry 2 had reached reader by then",
     )
+
+
+def given(at=9, **lacs):
+    return [answered("reader", bookie, fencing(), at=at, lac=lac) for bookie, lac in lacs.items()]
+
+
+DENIED = [recovered(5), recovery(5, fenced=())]
+BELOW = [("closed_below_lac", 6, 9)]
+
+
+def test_a_recovery_does_not_close_below_the_lac_with_which_it_began():
+    assert found(*DENIED, given(b1=9, b2=4)) == BELOW
+    assert judgement_of(*DENIED, given(b1=9, b2=4)).findings[0].proof[1:] == (
+        "reader went on by 0.000000020 s with these answers to fencing: LAC 9 from b1",
+        "without them an ack quorum was not known to be fenced (answers of others: b2)",
+    )
+    assert found(*DENIED, given(b1=5, b2=5)) == []
+    assert found(recovered(9), recovery(9, fenced=()), given(b1=9, b2=4)) == []
+
+
+def test_a_lac_counts_that_the_answers_of_others_cannot_have_made_needless():
+    """Two of three end fencing, and the third may come later than it was passed on."""
+    assert found(*DENIED, given(b1=9, b2=4, b3=4)) == []
+    assert found(*DENIED, given(b1=9, b2=4), answered("reader", "b3", fencing(), ENOENTRY, at=9)) == []
+    assert found(*DENIED, given(b1=9, b2=7, b3=4)) == [("closed_below_lac", 6, 7)]
+    assert found(*DENIED, given(b1=9, b2=9, b3=4)) == BELOW
+    assert found(*DENIED, given(b1=9, b2=4), given(at=20, b3=4)) == []
+    assert found(*DENIED, given(b1=9, b2=4), given(at=21, b3=4)) == BELOW
+    assert found(*DENIED, given(b1=9, b2=4), answered("reader", "b3", fencing(), EIO, at=9)) == BELOW
+
+
+def test_answers_to_an_earlier_try_bind_no_later_one():
+    assert found(*DENIED, given(at=8, b1=9, b2=9), given(b2=4, b3=4)) == []
+
+
+def test_another_recoverer_without_that_lac_may_have_closed():
+    assert found(*DENIED, given(b1=9, b2=4), recovery(5, source="observer")) == []
+
+
+@pytest.mark.parametrize("flag", [*UNPROVEN, FrameFlag.GARBLED])
+def test_a_lac_that_may_not_be_the_bookies_own_binds_nobody(flag):
+    odd = answered("reader", "b1", fencing(), at=9, lac=9, flags=flag)
+    assert found(*DENIED, odd, given(b2=4)) == []
+
+
+def test_a_lac_that_may_not_be_that_of_the_bookies_last_entry_binds_nobody():
+    parts = [*DENIED, given(b1=9, b2=4)]
+    assert found(*parts, acked(3, flags=Flag.ADV)) == []
+    assert found(*parts, acked(3, flags=Flag.ADV, ledger=2)) == BELOW
+    assert found(*parts, asked("writer", "b1", (Message.WRITE_LAC, -1))) == []
+    back = [answered("observer", "b1", plain_read(5), at=3), asked("observer", "b1", write_back(5), at=9)]
+    assert found(*parts, back) == []
+    back[1] = asked("observer", "b1", write_back(5), at=10)
+    assert found(*parts, back) == BELOW
+
+
+@pytest.mark.parametrize("kind", ["corrupt", "garble", "fill", "power_loss", "other"])
+def test_no_lac_binds_where_a_fault_may_have_damaged_entries(kind):
+    assert found(*DENIED, given(b1=9, b2=4), faults=(fault(1, kind, "b3"),)) == []
+    assert found(*DENIED, given(b1=9, b2=4), faults=(fault(1, "kill", "b3"),)) == BELOW
 
 
 def test_a_gap_and_an_end_that_were_not_read_are_two_findings():
