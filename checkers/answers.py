@@ -2,7 +2,8 @@
 
 Only explicit negatives to reads of an entry are denials. They count as the bookie gave them, in one known
 boot, whatever became of them on their way. A denial lasts from when its request was passed on at the earliest
-until the proxy had it. An acknowledgement had been given when the proxy had it.
+until the proxy had it. An acknowledgement had been given when the proxy had it, and so had an answer that
+showed the entry: within a boot, a bookie loses neither.
 
 A clean shutdown flushes everything, so the boots after it have what a bookie acknowledged, where nothing else
 happened to the bookie or its disk. So have the boots after a crash or a loss of power what the journal kept:
@@ -44,13 +45,14 @@ from evidence.findings import Finding, Judgement
 from protocol.faults import MESSAGES_ONLY, effects_of
 
 _OWN, _FLUSHED, _DURABLE = "denied_own_ack", "denied_flushed", "denied_durable"
-_HELD, _LIMBO = "denied_held", "limbo_not_shown"
+_HELD, _LIMBO, _SHOWN = "denied_held", "limbo_not_shown", "denied_own_show"
 _TEXTS = {
     _OWN: "that it had acknowledged",
     _FLUSHED: "that it had acknowledged before a clean shutdown",
     _DURABLE: "that it had acknowledged as durable",
     _HELD: "that its disk had held",
     _LIMBO: "where limbo was due",
+    _SHOWN: "that it had shown",
 }
 _READS = (Message.READ, Message.RECOVERY_READ)
 _ENTRY = ("ledger", "entry")
@@ -62,6 +64,11 @@ _RESTS_ON = ("frames", "ledgers", "operations", "holdings", "servers", "faults")
 def _acks(frames: Rows) -> tuple[Rows, ...]:
     """What bookies acknowledged, by kind of add."""
     return tuple(proven_answers_about_entries(frames, kind).where(status=Status.EOK) for kind in ADDS)
+
+
+def _shows(frames: Rows) -> tuple[Rows, ...]:
+    """What bookies showed, by kind of read."""
+    return tuple(proven_answers_about_entries(frames, kind).where(status=Status.EOK) for kind in _READS)
 
 
 def _denials(frames: Rows) -> tuple[Rows, ...]:
@@ -91,7 +98,7 @@ class Denied(NamedTuple):
 
 
 class Acked(NamedTuple):
-    """The acknowledgement that was denied, by the kind of its add."""
+    """The acknowledgement that was denied, by the kind of its add; or the answer that had shown the entry."""
 
     added: int
     acked_ns: int
@@ -99,12 +106,12 @@ class Acked(NamedTuple):
 
 
 class Answers(Checker):
-    """Finds boots that deny what they acknowledged or what their disk held, or deny where limbo was due."""
+    """Finds boots that deny what they acknowledged or showed or their disk held, or where limbo was due."""
 
     name = "answers"
     tables = ("frames", "ledgers", "operations", "holdings")
     needed = "whole evidence with a wire log, and an answer to a read from a known boot of a bookie"
-    kinds = (_OWN, _FLUSHED, _DURABLE, _HELD, _LIMBO)
+    kinds = (_OWN, _FLUSHED, _DURABLE, _HELD, _LIMBO, _SHOWN)
     figures = ("acknowledged", "read", "denied")
     facts = (SERVED, FORCED, RELEASED)
 
@@ -166,25 +173,33 @@ def _wrong(denied: pa.Table, batch: Batch, facts: LedgerFacts, run: RunFacts) ->
             for boot, crashed in owing[boot_id]
         )
 
-    own, held = _acknowledged(denied, batch.frames.memo(_acks)), _on_disk(denied, batch.memo(on_disks), run)
+    own, held = _said_before(denied, batch.frames.memo(_acks)), _on_disk(denied, batch.memo(on_disks), run)
     after = denied.filter(pc.is_in(denied["boot_id"], pa.array(list(owing), pa.int64())))
     flushed = _flushed(denied, batch.frames.memo(_acks), run.memo(_flushed_since))
     durable = _flushed(denied, batch.frames.memo(_acks), run.memo(_durable_since))
     durable = _others(_others(durable, held), flushed)
     ledger, entry, boot_id, acked_ns = (ints(durable[name]) for name in (*_ENTRY, "acked_by", "acked_ns"))
     durable = durable.filter(pa.array(synced(ledger, entry, boot_id, acked_ns, batch, facts)))
-    own = own.append_column("acked_by", own["boot_id"])
+    after = _in_time(after, marked, "until_ns", "marking", "crashed")
+    shown = denied.filter(pa.array(np.isin(bookie_of(ints(denied["boot_id"])), run.memo(_reliable))))
+    for other in (own, flushed, durable, held, after):
+        shown = _others(shown, other)
+    shown = _said_before(shown, batch.frames.memo(_shows))
     yield _rows(_OWN, _in_time(own, known, "until_ns"), *Acked._fields)
     yield _rows(_FLUSHED, _in_time(flushed, known, "until_ns"), *Acked._fields)
     yield _rows(_DURABLE, _in_time(durable, known, "until_ns"), *Acked._fields)
     yield _rows(_HELD, _in_time(held, known, "until_ns"), "died")
-    yield _rows(_LIMBO, _in_time(after, marked, "until_ns", "marking", "crashed"), "marking", "crashed")
+    yield _rows(_LIMBO, after, "marking", "crashed")
+    yield _rows(_SHOWN, _in_time(shown, known, "until_ns"), *Acked._fields)
 
 
-def _acknowledged(denied: pa.Table, acks: Sequence[Rows]) -> pa.Table:
-    """Denials asked for after the same boot's EOK to an add of the entry had been received."""
-    taken = _table(acks, "kind", "received_ns").rename_columns({"kind": "added", "received_ns": "acked_ns"})
+def _said_before(denied: pa.Table, answers: Sequence[Rows]) -> pa.Table:
+    """Denials asked for after the same boot's EOK to an add or a read of the entry had been received."""
+    taken = _table(answers, "kind", "received_ns").rename_columns(
+        {"kind": "added", "received_ns": "acked_ns"}
+    )
     both = taken.join(denied, ["ledger", "entry", "boot_id"], join_type="inner", use_threads=False)
+    both = both.append_column("acked_by", both["boot_id"])
     return both.filter(pc.less(both["acked_ns"], both["asked_ns"]))
 
 
@@ -219,20 +234,32 @@ def _durable_since(run: RunFacts) -> Mapping[int, int]:
 def _kept_since(run: RunFacts, kept: Callable[[Boot], bool]) -> Mapping[int, int]:
     """Boot -> the earliest boot of its bookie such that it and all before this one kept what they had.
 
-    Left out are bookies of which a fault that neither ended it nor was one of messages may have hindered a
-    flush, those whose disk may have been changed, and bookies that the plan starts with other settings, such
-    as other directories.
+    Only of undisturbed bookies.
     """
-    inside = (fault for fault in injected(run) if fault["kind"] not in MESSAGES_ONLY)
-    lasting = (fault for fault in inside if not effects_of(fault["kind"]).ends)
-    hit = run.changed.union(*(fault["target"].split(",") for fault in lasting))
-    spoiled = disturbed(run) | {run.bookies.get(name) for name in hit}
+    undisturbed = run.memo(_undisturbed)
     found: dict[int, int] = {}
-    for boots in (boots for bookie, boots in boots_of(run).items() if bookie not in spoiled):
+    for boots in (boots for bookie, boots in boots_of(run).items() if bookie in undisturbed):
         for before, boot in pairwise(boots):
             if kept(before) and before.ended_ns != NEVER:
                 found[boot.id] = found.get(before.id, before.id)
     return found
+
+
+def _undisturbed(run: RunFacts) -> frozenset[int]:
+    """The bookies without a fault that may have hindered a flush, whose disks nothing may have changed.
+
+    Left out are also bookies that the plan starts with other settings, such as other directories.
+    """
+    inside = (fault for fault in injected(run) if fault["kind"] not in MESSAGES_ONLY)
+    lasting = (fault for fault in inside if not effects_of(fault["kind"]).ends)
+    hit = run.changed.union(*(fault["target"].split(",") for fault in lasting))
+    return frozenset({*run.bookies.values()} - disturbed(run) - {run.bookies.get(name) for name in hit})
+
+
+def _reliable(run: RunFacts) -> list[int]:
+    """The undisturbed bookies; none where a fault may have changed what they were sent."""
+    garbled = any(fault["kind"] == "garble" for fault in injected(run))
+    return [] if garbled else sorted(run.memo(_undisturbed))
 
 
 def _on_disk(denied: pa.Table, disks: Mapping[int, Spans], run: RunFacts) -> pa.Table:
@@ -348,9 +375,11 @@ def _finding(kind: str, row: Row, run: RunFacts) -> Finding:
 
 def _why(kind: str, row: Row, boot_id: int, why: Sequence[int], run: RunFacts) -> str:
     """Why the first entry of a row must not be denied; ``why`` are the columns that are the kind's own."""
-    if kind in (_OWN, _FLUSHED, _DURABLE):
+    if kind in (_OWN, _SHOWN, _FLUSHED, _DURABLE):
         ack = Acked(*why)
         word, by = "add" if ack.added == Message.ADD else "recovery add", run.time_text(ack.acked_ns)
+    if kind == _SHOWN:
+        return f"the same boot showed entry {row.first} in an answer to a read, received by {by}"
     if kind == _OWN:
         return f"the same boot answered EOK to the {word} of entry {row.first}, received by {by}"
     if kind in (_FLUSHED, _DURABLE):

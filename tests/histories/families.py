@@ -88,6 +88,7 @@ FAMILIES = {
                 "closed_below_lac",
                 "wrote_back_unread",
                 "denied_own_ack",
+                "denied_own_show",
                 "denied_flushed",
                 "denied_durable",
                 "limbo_not_shown",

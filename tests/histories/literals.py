@@ -281,6 +281,8 @@ on_the_wire(
 )
 ACK, DENIAL = answer("writer", "b1", add(3), at=10), answer("reader", "b1", plain_read(3), ENOENTRY, at=20)
 on_the_wire("answers/denied_own_ack", ACK, DENIAL, lawful=[ACK, answer("reader", "b1", plain_read(3), at=20)])
+SHOW = answer("reader", "b1", plain_read(3), at=10)
+on_the_wire("answers/denied_own_show", SHOW, DENIAL, lawful=[answer("reader", "b2", plain_read(3)), DENIAL])
 LATE = answer("reader", "b1", plain_read(3), ENOENTRY, at=100, boot=2)
 on_the_wire(
     "answers/denied_flushed",

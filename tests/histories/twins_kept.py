@@ -24,14 +24,18 @@ def only_stopped(numbers: range, row: Row, run: RunFacts, *, durable: bool = Fal
     if durable:
         hits = {fault["kind"] for fault in run.faults if name in fault["target"].split(",")}
         clean = run.least_loss.get(name, 0) > (2 if "power_loss" in hits else 1)
-    harmed = any(
+    return clean and not harmed(name, run)
+
+
+def harmed(name: str, run: RunFacts) -> bool:
+    """Whether a fault met this bookie that may have changed it, or the plan started it otherwise."""
+    return name in run.changed or any(
         fault["injected_ns"] != NEVER
         and fault["kind"]
         not in ("kill", "stop", "power_loss", "isolate", "expire", "disconnect", "blackhole")
         and name in fault["target"].split(",")
         for fault in run.faults
     )
-    return clean and not harmed and name not in run.changed
 
 
 def synced(history: list[Fact], ack: Row) -> bool:

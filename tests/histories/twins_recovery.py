@@ -15,7 +15,7 @@ from evidence.codes import NEVER, Direction, Flag, FrameFlag, Kind, Message, Out
 from tests.histories.rows import DENIALS, Row, boots, chain, complete_chain, operations, proven, rows
 from tests.histories.story import Fact
 from tests.histories.twins import Things
-from tests.histories.twins_kept import only_stopped, synced
+from tests.histories.twins_kept import harmed, only_stopped, synced
 
 OPEN, IN_RECOVERY, CLOSED = 1, 2, 3
 PLAIN = {Message.RECOVERY_READ: Message.READ, Message.FENCING_LAC_READ: Message.LAC_READ}
@@ -373,6 +373,10 @@ def took(row: Row) -> bool:
     return row["kind"] in (Message.ADD, Message.RECOVERY_ADD) and row["status"] == Status.EOK
 
 
+def shows(row: Row) -> bool:
+    return row["kind"] in (Message.READ, Message.RECOVERY_READ) and row["status"] == Status.EOK
+
+
 def says(row: Row) -> bool:
     return denies(row) or took(row)
 
@@ -396,6 +400,13 @@ def answered(history: list[Fact], run: RunFacts, held: set[tuple[int, ...]]) -> 
                 found.add(("denied_durable", *where))
         if owed_limbo(history, row, run):
             found.add(("limbo_not_shown", *where))
+        [name] = [name for name, bookie in run.bookies.items() if bookie == row["bookie"]]
+        for show in filter(shows, said(history)):
+            same = (show["bookie"], show["boot"], show["ledger"], show["entry"]) == where
+            if same and show["received_ns"] < row["asked_ns"] and not harmed(name, run):
+                found.add(("denied_own_show", *where))
     found -= {("denied_durable", *where) for kind, *where in found if kind == "denied_flushed"}
     found -= {("denied_durable", *where) for where in held}
+    others = {tuple(where) for kind, *where in found if kind != "denied_own_show"} | held
+    found -= {("denied_own_show", *where) for where in others}
     return Counter((kind, ledger, entry) for kind, _, _, ledger, entry in found)

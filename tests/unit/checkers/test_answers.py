@@ -21,8 +21,10 @@ from tests.histories.boots import UNPROVEN, fault, server
 from tests.histories.story import closed, created, deleted, finds, judging, recovering, vanished
 
 OWN = [("denied_own_ack", 3, 3)]
+SHOWN = [("denied_own_show", 3, 3)]
 LIMBO = [("limbo_not_shown", 3, 3)]
 ACK = answered("writer", "b1", add(3), at=10)
+SHOW = answered("reader", "b1", plain_read(3), at=10)
 judgement_of = judging("answers", wire=True)
 found = finds("answers", wire=True)
 
@@ -102,6 +104,43 @@ def test_a_bookie_answers_for_its_word_even_where_it_was_kept_from_the_client():
 def test_a_denial_that_was_changed_on_its_way_is_still_the_bookies():
     assert found(ACK, denied(delivered=Status.EOK)) == OWN
     assert not found(ACK, denied(status=Status.EOK, delivered=ENOENTRY))
+
+
+@pytest.mark.parametrize("show", [plain_read(3), read(3)])
+@pytest.mark.parametrize("what", [plain_read(3), read(3)])
+def test_a_boot_that_denies_what_it_had_shown_is_wrong(show, what):
+    shown = answered("reader", "b1", show, at=10)
+    assert found(shown, denied(what)) == SHOWN
+    assert judgement_of(shown, denied(what)).findings[0].proof[0] == (
+        "the same boot showed entry 3 in an answer to a read, received by 0.000000010 s"
+    )
+    assert not found(shown, denied(what, asked_ns=10))
+    assert not found(shown, denied(what, boot=2))
+    assert not found(shown, denied(what), deleted(invoked_ns=20))
+    assert not found(shown, denied(what), created(), closed(9, 1, fragments={0: ("b4", "b2", "b3")}))
+
+
+def test_a_denial_of_what_was_acknowledged_and_shown_is_one_finding():
+    assert found(ACK, SHOW, denied()) == OWN
+
+
+@pytest.mark.parametrize("flag", UNPROVEN)
+def test_only_a_bookies_own_word_shows_an_entry(flag):
+    assert not found(answered("reader", "b1", plain_read(3), at=10, flags=flag), denied())
+
+
+@pytest.mark.parametrize(
+    "kind", ["read_only", "fill", "corrupt", "swap_disks", "wipe_metadata", "unheard_of"]
+)
+def test_a_bookie_whose_disk_a_fault_met_may_deny_what_it_had_shown(kind):
+    assert not found(SHOW, denied(), faults=(fault(1, kind, "b1"),))
+
+
+def test_other_faults_excuse_no_denial_of_what_was_shown():
+    assert found(SHOW, denied(), faults=(fault(1, "read_only", "b2"), fault(2, "cut", "reader-b1"))) == SHOWN
+    assert not found(SHOW, denied(), faults=(fault(1, "garble", "reader-b2"),))
+    assert not found(SHOW, denied(), changed=frozenset({"b1"}))
+    assert not found(SHOW, denied(), damage=("faults: torn",))
 
 
 def test_a_deleted_ledger_may_be_forgotten_from_the_delete_on():
