@@ -313,3 +313,27 @@ def denial_after_delete(case, dice):
     history, broken = denied(case, dice)
     failed = outcome is Outcome.FAIL
     return [*history, deleted(outcome=outcome, invoked_ns=1)], broken if failed else set()
+
+
+@operator("only a recoverer can have set the end", of=lawful, only=("recovery", "answers"))
+def fencing_gave_a_lac_beyond_the_end(case, dice):
+    """The recovery should have begun there, and closed no lower."""
+    lac = case.end + dice.randint(0, 3)
+    history = edited(case.history, lambda row: is_answer(row, Message.FENCING_LAC_READ), lac=lac)
+    return history, span("recovery/closed_below_lac", case.end + 1, lac) if nobody_elses(case) else set()
+
+
+@operator("it had shown the entry before it was asked again", of=lawful, only=("recovery", "answers"))
+def bookie_denies_shown_entry(case, dice):
+    """A boot that had acknowledged nothing shows an entry, and denies it to a read."""
+    shown = [row for row in reads_of_ones_own(case) if not forgotten(case, row["bookie"])]
+    if not shown:
+        return case.history, set()
+    row, negative = dice.choice(shown), int(dice.choice([Status.ENOENTRY, Status.ENOLEDGER]))
+    asked_ns = row["received_ns"] + dice.randint(0, 1)
+    times = {"asked_ns": asked_ns, "received_ns": asked_ns + 1, "forwarded_ns": asked_ns + 1}
+    again = {**row, **times, "boot": 9, "seq": 10**6, "status": negative, "delivered": negative}
+    history = edited(case.history, lambda other: other["seq"] == row["seq"], boot=9)
+    late = asked_ns > row["received_ns"]
+    entry = row["entry"]
+    return [*history, ("frames", again)], span("answers/denied_own_show", entry, entry) if late else set()
