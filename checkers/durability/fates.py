@@ -10,7 +10,7 @@ answers, and any other bookie has a copy. Sources: BP-46 ("A note on Response Co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from functools import reduce
 from operator import or_
 from typing import NamedTuple
@@ -135,24 +135,30 @@ def _out_of_reach(entries: Spans, census: Rows, facts: LedgerFacts, run: RunFact
     if not run.complete or not last or not len(entries):
         return none
     answers = by_bookie(census.filter(np.isin(census["holding"], (Holding.ABSENT, Holding.DAMAGED))))
-    entries = entries & reduce(or_, answers.values(), none)
+    chains = {
+        ledger: in_force(metadata.versions[ledger], last.began_ns)
+        for ledger in entries.ledgers()
+        if metadata.seen_whole(ledger) and ledger not in metadata.gone
+    }
+    least = min((version.shape[1] for chain in chains.values() for version in chain), default=1)
     found = []
-    for ledger in entries.ledgers():
-        if metadata.seen_whole(ledger) and ledger not in metadata.gone:
-            chain = in_force(metadata.versions[ledger], last.began_ns)
-            these = _denied_enough(entries, answers.values(), ledger, min(one.shape[1] for one in chain))
-            due = duties(chain, these, run.bookies)
+    few = entries & _in_several(answers.values(), max(least, 1))
+    for ledger in few.ledgers():
+        if ledger in chains:
+            these = few.of_ledger(ledger).entries()
+            due = duties(chains[ledger], these, run.bookies)
             found.append((ledger, these[_by_all(due, answers, ledger, these)]))
     return gathered(found)
 
 
-def _denied_enough(entries: Spans, answers: Iterable[Spans], ledger: int, bookies: int) -> Ints:
-    """The entries of a ledger that so many bookies denied or more."""
-    parts = [entries.of_ledger(ledger) & one.of_ledger(ledger) for one in answers]
-    first, last = (np.concatenate([getattr(part, name) for part in parts]) for name in ("first", "last"))
+def _in_several(sets: Collection[Spans], number: int) -> Spans:
+    """The entries that so many of the sets have, or more."""
+    if not sets:
+        return Spans.empty()
+    *keys, first, last = map(np.concatenate, zip(*(one.columns for one in sets), strict=True))
     ones = np.ones(len(first), dtype=np.int64)
-    _, first, last = sweep([], first, last, ones, lambda depth: depth >= max(bookies, 1))
-    return Spans(np.full(len(first), ledger), first, last).entries()
+    keys, first, last = sweep(keys, first, last, ones, lambda depth: depth >= number)
+    return Spans(keys[0], first, last)
 
 
 def _last_pass(facts: LedgerFacts) -> Pass | None:

@@ -132,7 +132,7 @@ def asked_after_reads(history: list[Fact], ledger: int) -> bool:
     """Whether the last pass began after the last entry of the ledger had been delivered to anybody."""
     reads = [row for row in operations(history, Kind.ENTRY) if ok(row) and row["ledger"] == ledger]
     asked = [row["asked_ns"] for row in last_pass(history)]
-    return all(row["completed_ns"] < min(asked) for row in reads)
+    return bool(asked) and all(row["completed_ns"] < min(asked) for row in reads)
 
 
 def out_of_reach(history: list[Fact], ledger: int, entry: int) -> bool:
