@@ -181,7 +181,7 @@ def _wrong(denied: pa.Table, batch: Batch, facts: LedgerFacts, run: RunFacts) ->
     ledger, entry, boot_id, acked_ns = (ints(durable[name]) for name in (*_ENTRY, "acked_by", "acked_ns"))
     durable = durable.filter(pa.array(synced(ledger, entry, boot_id, acked_ns, batch, facts)))
     after = _in_time(after, marked, "until_ns", "marking", "crashed")
-    shown = denied.filter(pa.array(np.isin(bookie_of(ints(denied["boot_id"])), run.memo(_reliable))))
+    shown = denied.filter(pc.is_in(denied["boot_id"], pa.array(_reliable(denied, run), pa.int64())))
     for other in (own, flushed, durable, held, after):
         shown = _others(shown, other)
     shown = _said_before(shown, batch.frames.memo(_shows))
@@ -256,10 +256,11 @@ def _undisturbed(run: RunFacts) -> frozenset[int]:
     return frozenset({*run.bookies.values()} - disturbed(run) - {run.bookies.get(name) for name in hit})
 
 
-def _reliable(run: RunFacts) -> list[int]:
-    """The undisturbed bookies; none where a fault may have changed what they were sent."""
+def _reliable(denied: pa.Table, run: RunFacts) -> list[int]:
+    """The boots of undisturbed bookies; none where a fault may have changed what they were sent."""
     garbled = any(fault["kind"] == "garble" for fault in injected(run))
-    return [] if garbled else sorted(run.memo(_undisturbed))
+    boots = pc.unique(denied["boot_id"]).to_pylist()
+    return [boot for boot in boots if not garbled and bookie_of(boot) in run.memo(_undisturbed)]
 
 
 def _on_disk(denied: pa.Table, disks: Mapping[int, Spans], run: RunFacts) -> pa.Table:

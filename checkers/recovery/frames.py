@@ -86,7 +86,8 @@ def went_by_entries(facts: LedgerFacts, run: RunFacts) -> Callable[[int], int]:
     """Ledger -> until when (ns) recoverers surely went by the LAC of each answer to fencing."""
     if may_change_bytes(run):  # a damaged entry gives no LAC
         return lambda _: 0
-    chosen, since = {*facts.columns(CHOSEN)["ledger"].tolist()}, dict(facts.rows(BESIDE))
+    chosen, beside = {*facts.columns(CHOSEN)["ledger"].tolist()}, facts.columns(BESIDE)
+    since = dict(zip(beside["ledger"].tolist(), beside["since_ns"].tolist(), strict=True))
     return lambda ledger: 0 if ledger in chosen else since.get(ledger, NEVER)
 
 
