@@ -255,10 +255,16 @@ def _last_look(tale: _Tale, end: int) -> list[Fact]:
 
 
 def _answers(tale: _Tale, entry: int, there: bool) -> list[Fact]:
-    """Bookies 1 to 5 in both passes: a bookie that took an entry holds it, any other may."""
+    """Bookies 1 to 5 in both passes: a bookie that took an entry holds it, any other may.
+
+    One that is named for it does, where it was read.
+    """
     asked_ns = tale.wire.tick()
     others = tale.some(list(EVERYONE), 1 if there else 0)
     holders = others | tale.took.get(entry, set())
+    named = tale.fragments[max(first for first in tale.fragments if first <= entry)]
+    numbers = {int(name[1:]) for name in named}
+    holders |= {min(numbers)} if there and not holders & numbers else set()
     made = [
         [found(entry, bookies=holders, number=n), lost(entry, bookies=set(EVERYONE) - holders, number=n)]
         for n in (1, 2)
