@@ -152,7 +152,7 @@ def _out_of_reach(entries: Spans, census: Rows, facts: LedgerFacts, run: RunFact
 
 
 def _in_several(sets: Collection[Spans], number: int) -> Spans:
-    """The entries that so many of the sets have, or more."""
+    """The entries in at least this number of the sets."""
     if not sets:
         return Spans.empty()
     *keys, first, last = map(np.concatenate, zip(*(one.columns for one in sets), strict=True))
