@@ -2,8 +2,7 @@
 
 Only explicit negatives to reads of an entry are denials. They count as the bookie gave them, in one known
 boot, whatever became of them on their way. A denial lasts from when its request was passed on at the earliest
-until the proxy had it. An acknowledgement had been given when the proxy had it, and so had an answer that
-showed the entry: within a boot, a bookie loses neither.
+until the proxy had it. An acknowledgement or an answer that shows it had been given when the proxy had it.
 
 A clean shutdown flushes everything, so the boots after it have what a bookie acknowledged, where nothing else
 happened to the bookie or its disk. So have the boots after a crash or a loss of power what the journal kept:

@@ -121,10 +121,9 @@ def fate(history: list[Fact], ledger: int, entry: int) -> str:
     found = by_answers(history, ledger, entry)
     if not kept:
         return found
-    if not asked_after_reads(history, ledger):
+    gone = found != "unavailable" or out_of_reach(history, ledger, entry)
+    if not gone or not asked_after_reads(history, ledger):
         return "kept"
-    if found == "unavailable":
-        return "unavailable" if out_of_reach(history, ledger, entry) else "kept"
     return "unavailable" if changed_meanwhile(history, ledger) else found
 
 

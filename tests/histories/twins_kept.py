@@ -24,11 +24,12 @@ def only_stopped(numbers: range, row: Row, run: RunFacts, *, durable: bool = Fal
     if durable:
         hits = {fault["kind"] for fault in run.faults if name in fault["target"].split(",")}
         clean = run.least_loss.get(name, 0) > (2 if "power_loss" in hits else 1)
-    return clean and not harmed(name, run)
+    return clean and not harmed(row["bookie"], run)
 
 
-def harmed(name: str, run: RunFacts) -> bool:
+def harmed(bookie: int, run: RunFacts) -> bool:
     """Whether a fault met this bookie that may have changed it, or the plan started it otherwise."""
+    name = run.bookie_name(bookie)
     return name in run.changed or any(
         fault["injected_ns"] != NEVER
         and fault["kind"]
@@ -48,4 +49,15 @@ def synced(history: list[Fact], ack: Row) -> bool:
         and all(row[name] == ack[name] for name in ("ledger", "bookie", "boot"))
         and ack["received_ns"] < row["asked_ns"]
         for row in proven(history)
+    )
+
+
+def wiped_since(since_ns: int, row: Row, run: RunFacts) -> bool:
+    exit_ns = boots(run, row["bookie"])[row["boot"]].get("exit", {}).get("latest_ns", NEVER)
+    return any(
+        fault["kind"] in ("wipe", "corrupt")
+        and run.bookies[fault["target"]] == row["bookie"]
+        and fault["injected_ns"] <= exit_ns
+        and fault["healed_ns"] >= since_ns
+        for fault in run.faults
     )

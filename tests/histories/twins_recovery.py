@@ -15,7 +15,7 @@ from evidence.codes import NEVER, Direction, Flag, FrameFlag, Kind, Message, Out
 from tests.histories.rows import DENIALS, Row, boots, chain, complete_chain, operations, proven, rows
 from tests.histories.story import Fact
 from tests.histories.twins import Things
-from tests.histories.twins_kept import harmed, only_stopped, synced
+from tests.histories.twins_kept import harmed, only_stopped, synced, wiped_since
 
 OPEN, IN_RECOVERY, CLOSED = 1, 2, 3
 PLAIN = {Message.RECOVERY_READ: Message.READ, Message.FENCING_LAC_READ: Message.LAC_READ}
@@ -331,17 +331,6 @@ def has_served(history: list[Fact], bookie: int, boot: int, run: RunFacts) -> bo
     return "answering" in boots(run, bookie)[boot] or any(says(r) for r in mine)
 
 
-def wiped_since(since_ns: int, row: Row, run: RunFacts) -> bool:
-    exit_ns = boots(run, row["bookie"])[row["boot"]].get("exit", {}).get("latest_ns", NEVER)
-    return any(
-        fault["kind"] in ("wipe", "corrupt")
-        and run.bookies[fault["target"]] == row["bookie"]
-        and fault["injected_ns"] <= exit_ns
-        and fault["healed_ns"] >= since_ns
-        for fault in run.faults
-    )
-
-
 def marked(history: list[Fact], row: Row, run: RunFacts, boot: int) -> bool:
     """Whether a mark that this boot set, or had to set, still stood when the answer came."""
     known, versions = boots(run, row["bookie"]), chain(history, row["ledger"])
@@ -400,10 +389,9 @@ def answered(history: list[Fact], run: RunFacts, held: set[tuple[int, ...]]) -> 
                 found.add(("denied_durable", *where))
         if owed_limbo(history, row, run):
             found.add(("limbo_not_shown", *where))
-        [name] = [name for name, bookie in run.bookies.items() if bookie == row["bookie"]]
         for show in filter(shows, said(history)):
             same = (show["bookie"], show["boot"], show["ledger"], show["entry"]) == where
-            if same and show["received_ns"] < row["asked_ns"] and not harmed(name, run):
+            if same and show["received_ns"] < row["asked_ns"] and not harmed(row["bookie"], run):
                 found.add(("denied_own_show", *where))
     found -= {("denied_durable", *where) for kind, *where in found if kind == "denied_flushed"}
     found -= {("denied_durable", *where) for where in held}
