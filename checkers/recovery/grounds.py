@@ -184,7 +184,8 @@ def _needed(close: Close, source: int, fences: Sequence[Moment]) -> Mapping[int,
     for lac in sorted({one.sure_lac for one in answered} - {-1}, reverse=True):
         lower = {one.bookie for one in answered if one.sure_lac < lac} | {source}
         if not any(ensemble.fenced_by(lower) for ensemble in close.ensembles):
-            return {one.bookie: one.sure_lac for one in answered if one.sure_lac >= lac}
+            given = [(one.bookie, -one.sure_lac) for one in answered if one.sure_lac >= lac]
+            return {bookie: -least for bookie, least in sorted(given)}
     return {}
 
 

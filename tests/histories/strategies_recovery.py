@@ -91,6 +91,9 @@ def random_recoveries(seed: int) -> tuple[list[Fact], RunFacts]:
     run = run_facts(wire=True, guarded=guarded, servers=tuple(_servers(dice)), least_loss=loss)
     for bookie in BOOKIES:  # last, so that all else is drawn as it was without them
         tale.answer(101, bookie, Message.FORCE, -1, Status.EOK, dice.choice((1, 2)))
+    for status in (Status.EOK, Status.EOK, Status.ENOENTRY, Status.ENOENTRY):
+        tale.now_ns += 25
+        tale.answer(102, 5, dice.choice((Message.READ, Message.RECOVERY_READ)), 7, status, 2)
     return tale.facts, run
 
 
