@@ -42,8 +42,8 @@ from protocol.wording import counted
 _RESTS_ON = ("operations", "census", "ledgers", "servers", "faults")
 _DENIED = (ErrorCode.NO_SUCH_ENTRY, ErrorCode.NO_SUCH_LEDGER)
 """How a read ends when every bookie asked said no: any other answer would have come before these."""
-NO_ANSWERS = (0, -6, -8, -9, -15, -17, -18, -19, -21, -23, -999)
-"""Errors that speak of time, connections, registrations or the metadata store, not of bookies' answers."""
+NO_ANSWERS = (0, -8, -9, -15, -17, -18, -19, -23, -999)
+"""Errors of an open that speak of time, connections or the metadata store, not of the bookies' answers."""
 
 
 def _unsuccessful(rows: Rows) -> Rows:

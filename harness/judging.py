@@ -27,6 +27,8 @@ from plans.resolve import from_json
 if TYPE_CHECKING:
     from pipeline.session import Session
 
+_SILENT = (*NO_ANSWERS, -6, -21)
+"""Also too few registered bookies (-6), and no quorum of answers to an add in time (-21)."""
 _DECIDING = ("create", "append", "read", "tail", "recover", "close")
 
 
@@ -204,7 +206,7 @@ def _deviates(record: Tree) -> bool:
     if "outcome" not in record or "client" not in record["params"]:
         return False
     outcome, code = record["outcome"], record.get("facts", {}).get("code") or 0
-    silent = code in NO_ANSWERS if outcome == "unknown" else outcome == "fail" and not code
+    silent = code in _SILENT if outcome == "unknown" else outcome == "fail" and not code
     return record["planned"] not in ("any", outcome) and not silent
 
 
