@@ -74,8 +74,7 @@ def test_tabs_lead_to_every_part(opened: Any, site: Path) -> None:
         "Reference",
         "Explanation",
         "Findings",
-        "Series",
-        "Coverage",
+        "Results",
     ]
     page.locator(".md-tabs__link", has_text="Tutorial").click()
     page.wait_for_url("**/tutorial.html")
