@@ -188,21 +188,20 @@ def series_table(rows: Iterable[Row], stated: Iterable[Experiment]) -> list[str]
         f"{_sum(before)} of earlier plans.",
         "",
         *_HEADINGS,
-        *(_line(key, alike, plans) for key, alike in lines.items()),
+        *(_line(alike, plans) for alike in lines.values()),
         *(["", "Defects that do not show in every trial:", "", *_RATES, *rates] if rates else []),
         *(["", "Not as expected:", "", *wrong] if wrong else []),
         *(["", "Not measured yet:", "", *missing] if missing else []),
     ]
 
 
-def _line(key: tuple[str, ...], rows: Sequence[Row], plans: dict[tuple[str, ...], str]) -> str:
-    scenario, *others = key
+def _line(rows: Sequence[Row], plans: dict[tuple[str, ...], str]) -> str:
     now, before = _split(rows, plans)
     most = max(below(row.of - row.as_stated, row.of) for row in now or before)
     medians = sorted(round(statistics.median(row.took_s)) for row in now or before if row.took_s)
     seconds = dict.fromkeys(map(str, medians[:1] + medians[-1:]))
     cells = (
-        ", ".join((f"`{scenario}`", *filter(None, others))),
+        ", ".join((f"`{rows[0].scenario}`", *filter(None, _of_any_mode(rows[0])))),
         _counts(now),
         _counts(before),
         percent(most, up=True),
@@ -214,7 +213,7 @@ def _line(key: tuple[str, ...], rows: Sequence[Row], plans: dict[tuple[str, ...]
 def _split(rows: Sequence[Row], plans: dict[tuple[str, ...], str]) -> tuple[list[Row], list[Row]]:
     """The rows of the plans as they are, and those of earlier plans."""
     now = [row for row in rows if not _earlier(row, plans)]
-    return now, [row for row in rows if row not in now]
+    return now, [row for row in rows if _earlier(row, plans)]
 
 
 def _sum(rows: Iterable[Row]) -> str:
@@ -246,11 +245,11 @@ def _rates(row: Row) -> Iterator[str]:
 def _of_any_mode(row: Row) -> tuple[str, ...]:
     """What a line names beside its scenario: what is not the default."""
     protocol = row.protocol if row.protocol != "V3" else ""
-    return protocol, row.release if row.release != DEFAULT_VERSION else "", _quoted(row.settings)
-
-
-def _quoted(settings: str) -> str:
-    return f"`{settings}`" if settings else ""
+    return (
+        protocol,
+        row.release if row.release != DEFAULT_VERSION else "",
+        row.settings and f"`{row.settings}`",
+    )
 
 
 def _of_any_release(key: Key) -> tuple[str, ...]:

@@ -132,7 +132,7 @@ def _may_end(fault: FaultRow, name: str, boot: int, start: ServerRow | None, at_
 
 
 def _may_refuse(step: StepLine, start: ServerRow) -> bool:
-    """Whether a step began this boot and let it end on its own, before it was ready."""
+    """Whether a step began this boot and let it end on its own."""
     params = step.get("params") or {}
     allowed = step.get("step") == "start" and params.get("expect", "ready") != "ready"
     if not allowed or params.get("target") != start["server"]:
