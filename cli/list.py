@@ -79,21 +79,21 @@ def _measured() -> dict[tuple[str, str, str], int]:
 def _faults() -> Iterator[tuple[str, str]]:
     from harness.vocabulary import words
     from nemesis.registry import FAULTS
+    from plans.grammar.names import purpose_of
 
     words()
     for name, fault in sorted(FAULTS.items()):
         reason = fault.unavailable_reason()
         here = f" (not on this machine: {reason})" if reason else ""
-        yield name, f"{fault.about} ({', '.join(_keys(fault))}){here}"
+        yield name, f"{purpose_of(fault).rstrip('.')} ({', '.join(_keys(fault))}){here}"
 
 
 def _workloads() -> Iterator[tuple[str, str]]:
     from harness.vocabulary import words
-    from workloads.registry import WORKLOADS
+    from plans.grammar.names import purpose_of
 
-    words()
-    for name, workload in sorted(WORKLOADS.items()):
-        yield name, f"{workload.about} ({', '.join(_keys(workload))})"
+    for name, workload in sorted(words().workloads.items()):
+        yield name, f"{purpose_of(workload).rstrip('.')} ({', '.join(_keys(workload))})"
 
 
 def _admin() -> Iterator[tuple[str, str]]:

@@ -36,15 +36,15 @@ _MIB_BIT = 12  # counted from the lowest bit of each byte, the first byte first:
 
 @register
 class Corrupt(BookieFault, Tampering):
-    """The bookie, its files, and what is done to them; each way has its own parameters.
+    """Damage a stopped bookie's files: flip bits, cut off the end, or restore an old copy.
 
-    ``flip`` flips ``bits`` bits, anywhere in the files, or one bit of the length of that ``record`` of the
-    oldest entry log, which makes it 1 MiB larger; ``truncate`` cuts ``cut_bytes``, or a share of
-    the written part, off the newest file; ``roll_back`` restores a snapshot's files.
+    ``index`` is RocksDB. ``flip`` flips ``bits`` bits, at places that the seed chooses, or one bit of the
+    length of that ``record`` (0, 1, ...) of the oldest entry log, which makes it 1 MiB larger; ``truncate``
+    cuts ``cut_bytes``, or a share of the written part, off the newest file; ``roll_back`` restores the files
+    of the snapshot ``to``. Healing restores nothing.
     """
 
     kind = "corrupt"
-    about = "damage a stopped bookie's files: flip bits, cut off the end, or restore an old copy"
     stays = "what was corrupted stays so"
     what: Literal["entry_log", "index", "journal"]
     how: Literal["flip", "truncate", "roll_back"]

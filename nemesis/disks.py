@@ -97,10 +97,12 @@ class RefusingFault(DiskFault):
 
 @register
 class Fill(RefusingFault):
-    """Which disk is filled, and how much is left of it."""
+    """Fill a bookie's disk except for ``rest_kb``, until healed.
+
+    If the bookie ends because of that, this is no unplanned death, and healing starts it again.
+    """
 
     kind = "fill"
-    about = "fill a bookie's disk except for a rest, until healed"
     rest_kb: int = Field(default=0, ge=0)
 
     def inject(self, context: FaultContext) -> Proof:
@@ -135,10 +137,13 @@ class Fill(RefusingFault):
 
 @register
 class ReadOnly(RefusingFault):
-    """Also how long healing may take, in seconds, where the bookie has to be started again."""
+    """Make a bookie's disk read-only, as after a disk error; healed by a restart on a new mount.
+
+    Where files are open for writing, only ext4 can be made so. What the bookie had not synced is lost with
+    the restart, as in a power loss. If it ends before that, this is no unplanned death.
+    """
 
     kind = "read_only"
-    about = "make a bookie's disk read-only, as after a disk error; healed by a restart on a new mount"
 
     def inject(self, context: FaultContext) -> Proof:
         """Writes in progress are lost."""
@@ -169,10 +174,14 @@ class ReadOnly(RefusingFault):
 
 @register
 class SlowDisk(DiskFault):
-    """Which disk is slow; ``sync_ms`` is the least that a sync of 4 KiB takes then, in the median of nine."""
+    """Slow down a bookie's syncs: other processes sync much data on its disk.
+
+    They write and sync 32 files of 4 MiB without a pause (less where the disk has not 256 MiB to spare),
+    until it is healed or the power is lost. It counts once a sync of 4 KiB takes ``sync_ms``, in the median
+    of nine.
+    """
 
     kind = "slow_disk"
-    about = "slow down a bookie's syncs: other processes sync much data on its disk"
     sync_ms: float = Field(default=5, gt=0)
 
     def inject(self, context: FaultContext) -> Proof:

@@ -152,10 +152,13 @@ class LinkFault(Link, LinksFault):
 
 @register
 class Cut(LinkFault):
-    """One link, from a client or bookie to a bookie or ZooKeeper."""
+    """Close a link's connections and refuse new ones.
+
+    It ends ``slow`` on the same link, and what the link carries is lost: a server may have executed a request
+    whose answer never comes.
+    """
 
     kind = "cut"
-    about = "close a link's connections and refuse new ones"
     supersedes = frozenset({"slow"})
     """What a slow link carries is lost then: a request was served, and its answer does not come."""
 
@@ -197,10 +200,9 @@ class Silence(LinkFault, CountingFault):
 
 @register
 class Slow(LinkFault):
-    """One link and its slowness, the same each way."""
+    """Delay a link by ``latency_ms`` in each direction, or limit its rate."""
 
     kind = "slow"
-    about = "delay a link in each direction, or limit its rate"
     heal_order: ClassVar[HealOrder] = HealOrder.SLOWNESS
     latency_ms: int = Field(default=0, ge=0)
     rate_bytes_per_s: int = Field(default=0, ge=0, multiple_of=1000)
@@ -233,10 +235,12 @@ class Slow(LinkFault):
 
 @register
 class Isolate(LinksFault):
-    """One server or client, and how its links end: refused (cut) or silent (hold)."""
+    """Cut or hold every link to and from one server.
+
+    The observer's links to it are left alone.
+    """
 
     kind = "isolate"
-    about = "cut or hold every link to and from one server"
     target: ServerName
     by: Literal["cut", "hold"] = "cut"
 

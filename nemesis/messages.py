@@ -182,21 +182,21 @@ class Filter(MessageFault):
 
 @register
 class Drop(Filter):
-    """Messages of one way of a link to a bookie."""
+    """Drop messages of a link."""
 
     kind = "drop"
-    about = "drop messages of a link"
 
 
 @register
 class Hold(MessageFault):
-    """Messages that are kept back, one way or both; without a criterion all of the link.
+    """Hold back messages of a link, or all traffic, in one direction or both, until healed.
 
-    ``way`` is both without a criterion, else requests, when the plan does not say.
+    Messages behind a held one pass. Without criteria the link is silent and ``way`` is ``both``, else
+    ``requests``, when the plan does not say. What was kept back goes on when it is healed, unless its
+    connection was closed meanwhile; on a link to ZooKeeper it is lost.
     """
 
     kind = "hold"
-    about = "hold back messages of a link, or all traffic, in one direction or both, until healed"
     destination: DestinationName = Field(alias="to")
     way: Way | None = None
 
@@ -250,27 +250,28 @@ class Hold(MessageFault):
 
 @register
 class Delay(Filter):
-    """Messages that are delayed, and by how much."""
+    """Delay messages of a link by ``delay_ms``, while later ones pass."""
 
     kind = "delay"
-    about = "delay messages of a link, while later ones pass"
     delay_ms: int = Field(ge=1, le=_MOST_DELAY_MS)
 
 
 @register
 class Duplicate(Filter):
-    """Messages of one way of a link to a bookie."""
+    """Deliver messages of a link twice."""
 
     kind = "duplicate"
-    about = "deliver messages of a link twice"
 
 
 @register
 class Forge(Filter):
-    """Requests that are answered without the bookie, or answers that are replaced, with an error."""
+    """Answer requests with an error instead of the bookie.
+
+    Such a request never reaches the bookie. With ``way: answers`` its answer is replaced by one with
+    ``status``.
+    """
 
     kind = "forge"
-    about = "answer requests with an error instead of the bookie"
     status: StatusName
     kinds: tuple[KindName, ...] = Field(min_length=1)
 
@@ -291,10 +292,9 @@ class Forge(Filter):
 
 @register
 class Garble(Filter):
-    """Adds whose entry reaches the bookie with other bytes than the client gave it."""
+    """Flip a bit of entries on their way to a bookie, behind the client's checksum."""
 
     kind = "garble"
-    about = "flip a bit of entries on their way to a bookie"
     way: Literal["requests"] = "requests"
     kinds: tuple[KindName, ...] = ("add",)
 

@@ -73,10 +73,14 @@ class Exchange(Tampering):
 
 @register
 class WipeMetadata(Exchange):
-    """What is left: ``nothing`` at all, or what a new ``cluster`` has before its first bookie."""
+    """Empty the stopped ZooKeeper: all ledgers, cookies and registrations are gone.
+
+    ``leave: cluster`` leaves what a new cluster has before its first bookie, so that bookies can register. In
+    an empty store they cannot, and end by themselves, which is no unplanned death then. Healing restores
+    nothing.
+    """
 
     kind = "wipe_metadata"
-    about = "empty the stopped ZooKeeper: all ledgers, cookies and registrations are gone"
     leave: Literal["nothing", "cluster"] = "nothing"
 
     def put_back(self, store: ZooKeeper) -> Mapping[str, object]:
@@ -94,10 +98,9 @@ class WipeMetadata(Exchange):
 
 @register
 class RestoreMetadata(Exchange):
-    """The snapshot of the store that is brought back."""
+    """Restore a snapshot of the stopped ZooKeeper: metadata goes back in time, or forth again."""
 
     kind = "restore_metadata"
-    about = "restore a snapshot of the stopped ZooKeeper: metadata goes back in time"
     to: GivenFault
 
     def assert_available(self, cluster: Cluster) -> None:
@@ -111,10 +114,13 @@ class RestoreMetadata(Exchange):
 
 @register
 class Expire(BookieFault):
-    """The bookie whose session expires, and the time limits of the expiry and of the new registration."""
+    """Cut a bookie off from ZooKeeper until its session there has expired.
+
+    That may take ``timeout_s``. The link stays cut; healing waits ``ready_timeout_s`` at most until the
+    bookie has registered again.
+    """
 
     kind = "expire"
-    about = "cut a bookie off from ZooKeeper until its session there has expired"
     timeout_s: float = Field(default=60, gt=0)
     ready_timeout_s: float = Field(default=120, gt=0)
 

@@ -36,10 +36,14 @@ class NetworkFault(ProcessFault):
 
 @register
 class Disconnect(NetworkFault):
-    """The target process, and how long its healing may take until it is ready."""
+    """Take a server or client off its network without closing connections.
+
+    No message reaches or leaves it, not even the harness's. (A new connection over a link is closed after
+    three seconds, because the proxy accepts it.) Only with ``--backend docker``, because plain processes
+    share one network.
+    """
 
     kind = "disconnect"
-    about = "take a server or client off its network without closing connections (only with --backend docker)"
 
     def inject(self, context: FaultContext) -> Proof:
         _networks(context.cluster).disconnect(self.target)
@@ -61,10 +65,14 @@ class Disconnect(NetworkFault):
 
 @register
 class Blackhole(NetworkFault):
-    """The process whose packets are lost, and the directions."""
+    """Drop all packets of a server or client, in one direction or both.
+
+    Its network's packet filter drops them without an answer, over boots of the server too. The rules that the
+    kernel reports confirm it, and the record has the number of dropped packets. Only with ``--backend
+    docker``, as root, with the package ``nftables``.
+    """
 
     kind = "blackhole"
-    about = "drop the packets of a server or client, in one direction or both (only with --backend docker)"
     way: Literal["incoming", "outgoing", "both"] = "both"
 
     def ways(self) -> frozenset[PacketDirection]:

@@ -33,10 +33,18 @@ _EXPECTED = {"power": Probe(synced=True, unsynced=False), "process": Probe(synce
 
 @register
 class PowerLoss(BookiesFault):
-    """The bookies that lose power, the affected disks, and the level of the loss."""
+    """Cut the power of bookies at one instant: everything that was never synced is lost.
+
+    Names of files are lost too. The bookies are paused, their links cut, their file systems shut down, the
+    processes killed, the disks mounted again. ``disk`` selects which disk loses power. With ``level:
+    process`` the file systems are left alone: what the operating system had survives, as after ``kill``.
+
+    Two files on each disk confirm it: the first was synced when the disk was mounted and must be there with
+    its bytes; the second was never synced and must be gone (with ``level: process`` both must be there). The
+    bookies stay down until a ``start``; it is healed when the last of them runs.
+    """
 
     kind = "power_loss"
-    about = "cut the power of bookies at one instant: everything that was never synced is lost"
     supersedes = frozenset({"pause", "slow_disk"})
     heal_order: ClassVar[HealOrder] = HealOrder.BOOKIES
     disk: DiskName = EVERY_DISK

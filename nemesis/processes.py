@@ -64,10 +64,12 @@ class Ending(ProcessFault):
 
 @register
 class Kill(Ending):
-    """The target process, and how long its healing may take until it is ready."""
+    """End a process with SIGKILL.
+
+    Its next boot heals that, and may take ``ready_timeout_s``.
+    """
 
     kind = "kill"
-    about = "end a process with SIGKILL"
     supersedes = frozenset({"pause"})
 
     def inject(self, context: FaultContext) -> Proof:
@@ -85,10 +87,12 @@ class Kill(Ending):
 
 @register
 class Stop(Ending):
-    """The process to shut down, and how long that may take."""
+    """Stop a process with SIGTERM and wait until it has ended.
+
+    The shutdown may take ``timeout_s``. Its next boot heals that, and may take ``ready_timeout_s``.
+    """
 
     kind = "stop"
-    about = "stop a process with SIGTERM and wait until it has ended"
     timeout_s: float = Field(default=60, gt=0)
 
     def inject(self, context: FaultContext) -> Proof:
@@ -102,10 +106,12 @@ class Stop(Ending):
 
 @register
 class Pause(ProcessFault):
-    """The target process, and how long its healing may take until it is ready."""
+    """Pause a process with SIGSTOP until it is resumed.
+
+    A server that ends then because its session with ZooKeeper expired meanwhile is started again.
+    """
 
     kind = "pause"
-    about = "pause a process with SIGSTOP until it is resumed"
 
     def inject(self, context: FaultContext) -> Proof:
         """Connections stay open, nothing is answered."""

@@ -59,11 +59,13 @@ class FaultContext:
 
 
 class Fault(Params, ABC):
-    """One fault: its parameters as fields, its life as methods. The caller takes all times."""
+    """One fault: its parameters as fields, its life as methods. The caller takes all times.
+
+    Its docstring is what the documentation of plans says of it.
+    """
 
     kind: ClassVar[str]
     """Its name in plans and in the fault log."""
-    about: ClassVar[str]
     supersedes: ClassVar[frozenset[str]] = frozenset()
     """Kinds of fault that this one ends when it hits the same thing (a killed process is not paused)."""
 

@@ -54,10 +54,15 @@ class Tampering(Fault):
 
 @register
 class Wipe(BookieFault, Tampering):
-    """The bookie, the part of its storage to wipe, and whether its cookie is removed."""
+    """Remove the files of a stopped bookie, with or without its cookie.
+
+    ``what`` is its ``journal``, its ``ledgers`` (entry logs, index, marks), its ``index`` (RocksDB, or all of
+    a separate index directory), or ``all``. ``cookie`` is ``remove`` (with the files), ``keep``, or
+    ``remove_everywhere``: from ZooKeeper too, which is how a dead bookie is brought back as a new one by
+    mistake. Healing restores nothing.
+    """
 
     kind = "wipe"
-    about = "remove the files of a stopped bookie, with or without its cookie"
     stays = "wiped files are not restored"
     what: Part = "all"
     cookie: Literal["keep", "remove", "remove_everywhere"] = "remove"
@@ -162,10 +167,12 @@ def _drop_empty(folder: Path) -> None:
 
 @register
 class SwapDisks(BookiesFault):
-    """The two bookies."""
+    """Exchange the files of two stopped bookies, cookies included.
+
+    Healing exchanges them back: a bookie that runs by then is killed, and started on its own files.
+    """
 
     kind = "swap_disks"
-    about = "exchange the files of two stopped bookies; healing exchanges them back"
     heal_order: ClassVar[HealOrder] = HealOrder.DISKS
     targets: Bookies = Field(min_length=2, max_length=2)
     ready_timeout_s: float = Field(default=120, gt=0)

@@ -180,7 +180,7 @@ class ClusterSpec(Params):
     ``autorecovery`` is how many processes repair what lost bookies held: ``ar1`` to ``arN``. With
     ``racks`` every write set should spread over ``min_racks`` of them. ``loss`` is what a `kill` of a
     bookie takes with it. ``seed_defects`` are broken promises of BookKeeper, put into its
-    processes by the agent (:mod:`plans.defects`), and ``cures`` mended causes of findings. The bookies in
+    processes by the agent, and ``cures`` mended causes of findings. The bookies in
     ``zk2`` use a second server of ZooKeeper, which does not vote; slow the link ``zk2-zk1`` to let it lag.
     """
 

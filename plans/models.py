@@ -73,8 +73,8 @@ class Source(Params):
 class Control(Params):
     """What must break what the plan promises: a mode, a release, other parameters, a step or a defect.
 
-    ``settings`` are values of the plan's parameters; a ``step`` is found by its note, and its effect on its
-    own ledger or on ``ledger``. With ``property`` the control stands for that property only; a seeded
+    ``set`` gives the plan's parameters other values; a ``step`` is found by its note, and its effect on
+    its own ledger or on ``ledger``. With ``property`` the control stands for that property only; a seeded
     ``defect`` must break it. ``nothing`` says why there is no control, of the plan or of that property.
     """
 
@@ -103,7 +103,7 @@ class Control(Params):
 class Limits(Params):
     """Limits of a plan's cost: elapsed time of its steps, appended entries, and faults.
 
-    Checked before anything starts (:mod:`plans.resolve`); nothing ends a run that takes longer.
+    Checked before anything starts; nothing ends a run that takes longer.
     ``quiet_s`` is how long the end of the run, and of a round, waits for the quiet state.
     """
 

@@ -84,7 +84,7 @@ COMMANDS: Mapping[str, ShellCommand] = {
         ),
         ShellCommand(
             "convert_to_db_storage",
-            "convert a bookie's index from the default storage's format to that of DbLedgerStorage",
+            "convert a bookie's index, but not its setting, from the default storage to DbLedgerStorage",
             ("convert-to-db-storage",),
             needs_down=True,
             local=True,

@@ -21,15 +21,14 @@ from workloads.registry import Job, LoadContext, register
 
 @register
 class ChainLoad(LeadingLoad):
-    """The possible leaders, the readers, and the shape of the ledgers.
+    """One client leads a log of ledgers, another takes over, others read the whole log.
 
-    ``log`` is its name. Each reader begins a pass ``read_every_s`` after its last one. Without
-    ``recover`` a new leader leaves the last ledger as it is: a user's mistake, which does not fence the
-    old leader.
+    The log is a list of ledgers in a znode, written by compare-and-set; ``log`` is its name. A new leader
+    recovers the last ledger and adds one to the list. Each reader begins a pass ``read_every_s`` after its
+    last one. Without ``recover`` a new leader leaves the last ledger unfenced: a user's mistake, to be found.
     """
 
     kind = "chain"
-    about = "one client leads a log of ledgers, another takes over, others read the whole log"
     totals = (
         "ledgers", "acked", "unknown", "failed", "closed", "rolled",
         "recovered", "takeovers", "deposed", "passes", "read",

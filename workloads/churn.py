@@ -27,10 +27,13 @@ _NO_METADATA = -25
 
 @register
 class ChurnLoad(AppendLoad):
-    """As the append load, with a deleter; at least ``keep`` settled ledgers of each writer stay."""
+    """Writers fill one ledger after the other, a deleter deletes the older ones, bookies collect them.
+
+    As the append load; the ``deleter`` leaves ``keep`` settled ledgers of each writer, and looks until the
+    bookies have collected the deleted ones (``gcWaitTime``).
+    """
 
     kind = "churn"
-    about = "writers fill one ledger after the other, a deleter deletes the older ones, bookies collect them"
     totals = (*TOTALS, "deleted", "collected", "uncollected")
 
     deleter: ClientName

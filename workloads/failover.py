@@ -17,14 +17,13 @@ from workloads.registry import Job, LoadContext, register
 
 @register
 class FailoverLoad(LeadingLoad):
-    """The possible writers, and the shape of the ledgers.
+    """One client writes; when it hangs, another takes over, and the first continues in its old ledger.
 
-    A writer that finds itself replaced tries up to ``late_entries`` more on its old handle, until one is
-    refused.
+    It hangs when no add was acknowledged for ``patience_s``. A writer that finds itself replaced tries up to
+    ``late_entries`` more on its old handle, until one is refused.
     """
 
     kind = "failover"
-    about = "one client writes; when it hangs, another takes over, and the first continues in its old ledger"
     totals = (
         "ledgers", "acked", "unknown", "failed", "closed", "rolled", "recovered",
         "takeovers", "late_acked", "late_refused",

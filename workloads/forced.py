@@ -23,10 +23,13 @@ _ILLEGAL_OPERATION = -100
 
 @register
 class ForcedLoad(RollingLoad):
-    """The writers, readers and closer, and the shape of the ledgers; rates are for each writer."""
+    """Deferred adds, made durable by a force after a fixed number of adds, one ledger after the other.
+
+    As the append load, with DEFERRED_SYNC, so with protocol V3 only. The last adds of an
+    ``unforced_fraction`` of the ledgers are not forced.
+    """
 
     kind = "forced"
-    about = "deferred adds, made durable by a force after a fixed number of adds, one ledger after the other"
     totals = (*TOTALS, "forces", "forced")
 
     entries_per_force: int = Field(default=50, ge=1)

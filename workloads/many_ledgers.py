@@ -21,12 +21,12 @@ from workloads.registry import Job, LoadContext, Workload, next_in, register
 
 @register
 class ManyLedgers(LedgerShape, Workload):
-    """The writers, the number of ledgers in all, ``at_once`` for each writer, and their entries."""
+    """Writers open very many ledgers with a few entries each and keep them open.
+
+    ``ledgers`` is the number of all, ``at_once`` for each writer. It ends on its own when all are open.
+    """
 
     kind = "many-ledgers"
-    about = (
-        "writers open very many ledgers with a few entries each and keep them open; ends when all are there"
-    )
     totals = ("ledgers", "filled", "acked", "unknown", "failed")
 
     writers: Clients = Field(min_length=1)

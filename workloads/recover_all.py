@@ -20,10 +20,12 @@ from workloads.registry import Job, LoadContext, Workload, next_in, register
 
 @register
 class RecoverAll(Workload):
-    """The recoverers, and how many ledgers each recovers at a time."""
+    """Every ledger that is not closed is opened with recovery, once; ends when each was tried.
+
+    Each recoverer recovers ``at_once`` ledgers at a time.
+    """
 
     kind = "recover-all"
-    about = "every ledger that is not closed is opened with recovery, once; ends when each was tried"
     totals = ("recovered", "refused", "closed_already")
 
     recoverers: Clients = Field(min_length=1)

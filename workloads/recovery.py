@@ -31,14 +31,13 @@ _TOTALS = ("ledgers", "acked", "unknown", "failed", "rolled", "recovered", "refu
 
 @register
 class RecoveryLoad(LedgerShape, Workload):
-    """The writers, the recoverers, and the shape of the ledgers; rates are for each writer.
+    """Several recoverers open a ledger at the same time while its writer still writes.
 
-    Recoverers begin when between none and ``entries_per_ledger`` adds are acknowledged, or when the
-    ledger broke before.
+    They begin when between none and ``entries_per_ledger`` adds are acknowledged, or when the ledger broke
+    before.
     """
 
     kind = "recovery"
-    about = "several recoverers open a ledger at the same time while its writer still writes"
     totals = _TOTALS
 
     writers: Clients = Field(min_length=1)

@@ -28,7 +28,6 @@ class Workload(Params, ABC):
 
     kind: ClassVar[str]
     """Its name in plans."""
-    about: ClassVar[str]
     totals: ClassVar[Sequence[str]]
 
     @abstractmethod

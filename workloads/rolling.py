@@ -183,10 +183,13 @@ def rolling_jobs(params: RollingT, context: LoadContext, writer: type[RollingWri
 
 @register
 class AppendLoad(RollingLoad):
-    """The writers, readers and closer, and the shape of the ledgers; rates are for each writer."""
+    """Writers fill one ledger after the other, readers tail them, a closer recovers abandoned ledgers.
+
+    A ``close_fraction`` of the full ledgers is closed by their writer; the others are left open and recovered
+    by the ``closer`` or the next writer. ``rate_per_s`` is for each writer.
+    """
 
     kind = "append"
-    about = "writers fill one ledger after the other, readers tail them, a closer recovers abandoned ledgers"
 
     def jobs(self, context: LoadContext) -> Sequence[Job]:
         return rolling_jobs(self, context, _AppendWriter)

@@ -19,10 +19,13 @@ from workloads.rolling import TOTALS, RollingLoad, RollingWriter, rolling_jobs
 
 @register
 class StripedLoad(RollingLoad):
-    """The writers, readers and closer, and the shape of the ledgers; rates are for each writer."""
+    """Ledgers with larger ensembles than write quorums, each used until bookies were replaced in it.
+
+    As the append load. A ledger ends after ``changes_per_ledger`` ensemble changes. ``ensemble`` has to be
+    less than the plan's number of bookies.
+    """
 
     kind = "striped"
-    about = "ledgers with larger ensembles than write quorums, each used until bookies were replaced in it"
     totals = (*TOTALS, "changes")
 
     ensemble: int = Field(default=4, ge=2)

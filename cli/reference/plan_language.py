@@ -8,26 +8,36 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.vocabulary import words
-from nemesis.registry import FAULTS
 from plans.reading.schema import json_schema
 from reports.marks import cell, table, wrapped
 
 Schema = dict[str, Any]
 
-_SECTIONS = {
-    "Step": (
-        "Steps",
-        "A step is one entry of a plan's `steps`. Faults are steps too. Besides its own key, a step may have "
-        "`at_s` (seconds since its block began), `when` (a condition), `outcome` (how a client's step or "
-        "`admin` must end), `note` (a text for the report) and `only` (values of parameters with which the "
-        "step is executed).",
+_STEPS = (
+    "A step is one entry of a plan's `steps`; faults are steps too. Besides its own key, a step may have "
+    "`at_s` (seconds since its block began), `when` (a condition), `outcome` (how a client's step or `admin` "
+    "must end), `note` (a text for the report) and `only` (values of parameters with which the step is "
+    "executed)."
+)
+_CONDITIONS = "`wait_for` waits for a condition; a step with `when` starts as soon as its condition holds."
+_EXPECTATIONS = "What a plan's `expect` states for each mode."
+_GROUPS = {
+    "Clients": ("harness.steps.clients",),
+    "Servers and healing": (
+        "plans.grammar.steps",
+        "harness.steps.faults",
+        "harness.steps.observing",
+        "harness.steps.admin",
     ),
-    "Condition": (
-        "Conditions",
-        "`wait_for` waits for a condition; a step with `when` starts as soon as its condition holds.",
-    ),
-    "Expectation": ("Expectations", "What a plan's `expect` states for each mode."),
+    "Faults of processes": ("nemesis.processes", "nemesis.power"),
+    "Faults of links and networks": ("nemesis.links", "nemesis.networks"),
+    "Faults of messages": ("nemesis.messages",),
+    "Faults of disks": ("nemesis.disks",),
+    "Faults of stored data": ("nemesis.storage", "nemesis.corruption"),
+    "Faults of ZooKeeper": ("nemesis.metadata",),
 }
+"""The headings of steps, and the modules that declare them."""
+_OTHERS = "Loads, waits and blocks"
 _WORDS_FOR_TYPES = {"object": "a mapping", "array": "a list", "null": "nothing", "boolean": "true or false"}
 _SPECIAL = {
     "wait_for": "Wait for one of the [conditions](#conditions).",
@@ -39,7 +49,8 @@ _EXAMPLE = re.compile(r"[<>=]*\d")
 
 def plan_language() -> Iterator[str]:
     """The lines of the page: the keys of a plan, then every step, condition and expectation."""
-    schema = json_schema(words())
+    vocabulary = words()
+    schema = json_schema(vocabulary)
     known: dict[str, Schema] = schema["$defs"]
     yield "# Plan language"
     yield ""
@@ -48,41 +59,41 @@ def plan_language() -> Iterator[str]:
     yield from ("", "## Keys of a plan", "")
     yield from _keys(schema, known)
     for name in ("ClusterSpec", "Disks", "Limits", "Series", "Control"):
-        yield from ("", f"### {name}", "", *wrapped(_about(known[name])), "")
+        yield from ("", f"### {name}", "", *_about(known[name]))
         yield from _keys(known[name], known)
-    for name, (title, about) in _SECTIONS.items():
-        yield from ("", f"## {title}", "", *wrapped(about))
-        yield from _choices(known[name], known)
+    yield from ("", "## Steps", "", *wrapped(_STEPS))
+    steps = _choices(known["Step"])
+    headings = {module: heading for heading, modules in _GROUPS.items() for module in modules}
+    grouped = {
+        name: headings.get(model.__module__, _OTHERS) for name, model in sorted(vocabulary.single.items())
+    }
+    for heading in (*_GROUPS, _OTHERS):
+        yield from ("", f"## {heading}")
+        for name in (one for one in steps if grouped.get(one, _OTHERS) == heading):
+            yield from _choice(name, steps[name], known)
+    for name, about in (("Condition", _CONDITIONS), ("Expectation", _EXPECTATIONS)):
+        yield from ("", f"## {name}s", "", *wrapped(about))
+        for key, value in _choices(known[name]).items():
+            yield from _choice(key, value, known)
 
 
-def _choices(schema: Schema, known: dict[str, Schema]) -> Iterator[str]:
-    for choice in schema["oneOf"]:
-        if "const" in choice:
-            continue
-        key = choice["required"][0]
-        yield from ("", f"### {key}", "")
-        if key in _SPECIAL:
-            yield from wrapped(_SPECIAL[key])
-            continue
-        for body in _bodies(choice["properties"][key], known):
-            yield from _body(key, body, known)
+def _choices(schema: Schema) -> dict[str, Schema]:
+    """Of a schema of mappings with one key each, the value of every key."""
+    keyed = [choice for choice in schema["oneOf"] if "const" not in choice]
+    return {(key := choice["required"][0]): choice["properties"][key] for choice in keyed}
 
 
-def _bodies(schema: Schema, known: dict[str, Schema]) -> list[Schema]:
-    """What may be the value of a step's key: one mapping, or one for each workload."""
-    body = _resolved(schema, known)
-    return [_resolved(one, known) for one in body.get("oneOf", [body])]
-
-
-def _body(key: str, body: Schema, known: dict[str, Schema]) -> Iterator[str]:
-    workload = body.get("properties", {}).get("workload", {}).get("const")
-    fault = FAULTS.get(key)
-    about = fault.about[0].upper() + fault.about[1:] + "." if fault else _about(body)
-    text = f"`workload: {workload}`. {about}" if workload else about
-    if text:
-        yield from (*wrapped(text), "")
-    yield from _keys(body, known)
-    yield ""
+def _choice(key: str, value: Schema, known: dict[str, Schema]) -> Iterator[str]:
+    yield from ("", f"### {key}", "")
+    if key in _SPECIAL:
+        yield from wrapped(_SPECIAL[key])
+        return
+    body = _resolved(value, known)
+    for one in (_resolved(one, known) for one in body.get("oneOf", [body])):
+        workload = one.get("properties", {}).get("workload", {}).get("const")
+        yield from ("", f"#### {workload}", "") if workload else ()
+        yield from _about(one)
+        yield from _keys(one, known)
 
 
 def _keys(schema: Schema, known: dict[str, Schema]) -> Iterator[str]:
@@ -146,5 +157,7 @@ def _resolved(schema: Schema, known: dict[str, Schema]) -> Schema:
     return known[reference.rpartition("/")[2]] if isinstance(reference, str) else schema
 
 
-def _about(schema: Schema) -> str:
-    return cell(str(schema.get("description", "")).partition("\n\n")[0])
+def _about(schema: Schema) -> Iterator[str]:
+    """Its docstring, a blank line after each paragraph."""
+    for paragraph in schema.get("description", "").split("\n\n"):
+        yield from (*wrapped(cell(paragraph)), "")

@@ -57,7 +57,10 @@ def not_limbo(context: RunContext, wanted: NotLimbo) -> tuple[bool, str]:
 
 
 class Forgotten(_OfLedger):
-    """The bookie answers "no such ledger" (status 402), or has collected it as garbage."""
+    """The bookie answers "no such ledger" (status 402), or has collected it as garbage.
+
+    A deleted ledger is forgotten once its garbage was collected, every ``gcWaitTime``.
+    """
 
 
 @condition(Forgotten)

@@ -76,7 +76,11 @@ def refused(context: RunContext, wanted: Refused) -> tuple[bool, str]:
 
 
 class Said(Condition):
-    """The log of the bookie's current or last boot contains the event ``times`` times."""
+    """The log of the bookie's current or last boot contains the event ``times`` times.
+
+    ``flush_failed``: a flush of the storage ended with an error. ``entry_log_compacted``: compaction has
+    copied an entry log's entries and removes it. ``entry_log_deleted``: it has entries of no known ledger.
+    """
 
     target: BookieName
     event: EventName
@@ -117,7 +121,12 @@ def registered(context: RunContext, wanted: Registered) -> tuple[bool, str]:
 
 
 class Known(Condition):
-    """The client knows the bookie's registration and would send requests to it."""
+    """The client knows the bookie's registration and would send requests to it.
+
+    That is some milliseconds after it registered; a request before that is not even sent. A client that saw a
+    bookie turn read-only and writable again may lose its address permanently (apache/bookkeeper#4172); a new
+    boot of the bookie mends it.
+    """
 
     client: ClientName
     target: BookieName

@@ -48,7 +48,10 @@ def checkpoints_ended(bookie: Bookie) -> Look:
 
 
 class FenceJournaled(Condition):
-    """The bookie's journal has a record of the ledger's fence; an answer to fencing does not prove it."""
+    """The bookie's journal has a record of the ledger's fence; an answer to fencing does not prove it.
+
+    See docs/findings/fence-unwritten.md.
+    """
 
     target: BookieName
     ledger: LedgerName

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, WithJsonSchema, model_validator
 
 from cluster.interface import ProcessState
 from cluster.processes.process import telling_lines
@@ -24,10 +24,15 @@ from protocol.shell import COMMANDS, ShellCommand
 class Admin(HasOutcome):
     """One of BookKeeper's own admin commands; its end is the step's outcome, a time-out is unknown.
 
-    ``anyway`` gives it also where BookKeeper's documents say that its target must be down.
+    `fencepost list admin` says what each command does. ``anyway`` gives it also where BookKeeper's documents
+    say that its target must be down.
     """
 
-    command: Annotated[str, one_of("admin command", COMMANDS)]
+    command: Annotated[
+        str,
+        one_of("admin command", COMMANDS),
+        WithJsonSchema({"enum": sorted(COMMANDS), "type": "string"}),
+    ]
     target: BookieName | None = None
     timeout_s: float = Field(default=120, gt=0)
     anyway: bool = False

@@ -24,7 +24,9 @@ _APPEND_TIMEOUT_S = 600
 class Create(LedgerShape, Act):
     """Create a ledger and name it; the handle stays open.
 
-    ``bookies`` names the first ensemble in its order, which decides the write set of each entry.
+    ``bookies`` names the first ensemble in its order, which decides the write set of each entry; when left
+    out, BookKeeper chooses. With ``deferred`` the adds are DEFERRED_SYNC: acknowledged before they are
+    synced, and promised by a ``force``. With ``adv`` the writer chooses the entry ids.
     """
 
     handle = "creates"
@@ -63,10 +65,13 @@ def create(context: RunContext, step: Create) -> Done:
 
 
 class Append(Act):
-    """Add entries; without ``background`` the step ends when every add has an outcome.
+    """Add entries, many in flight; without ``background`` the step ends when every add has an outcome.
 
-    With ``copy_to`` the callback of each acknowledged add adds an entry to that ledger of the same client,
-    and then issues the next add.
+    ``ids`` are the entry ids, for a ledger created with ``adv``. With ``copy_to`` the callback of each
+    acknowledged add adds an entry to that ledger of the same client, and then issues the next add.
+
+    The client must have created the ledger. With ``outcome: fail`` it may be another that opened it, whose
+    add has to be refused.
     """
 
     handle = "writes"
@@ -113,7 +118,10 @@ def append(context: RunContext, step: Append) -> Done:
 
 
 class Recover(Act):
-    """Open with recovery: fence the ledger, recover its end, close it."""
+    """Open with recovery: fence the ledger, recover its end, close it.
+
+    ``timeout_s`` is for each of the ``attempts``.
+    """
 
     handle = "opens"
     attempts: int = Field(default=1, ge=1)
@@ -159,7 +167,8 @@ def _not_before_first(value: int | None, info: ValidationInfo) -> int | None:
 class Read(Act):
     """Read entries ``first`` to ``last``; without ``last``, to the end that the handle knows.
 
-    ``at_once`` is the number of entries that the client asks for in one call (100).
+    An empty range is no error. ``at_once`` is the number of entries that the client asks for in one call
+    (100).
     """
 
     first: int = Field(default=0, ge=0)
@@ -204,7 +213,10 @@ def read_unconfirmed(context: RunContext, step: ReadUnconfirmed) -> Done:
 
 
 class BatchRead(Act):
-    """Read at most ``entries`` entries from ``first`` on in one request (since 4.17.0, with V2)."""
+    """Read at most ``entries`` entries from ``first`` on in one request (since 4.17.0, with V2).
+
+    BookKeeper's client uses one request only if the ensemble is as large as the write quorum.
+    """
 
     first: int = Field(default=0, ge=0)
     entries: int = Field(default=100, ge=1, le=100_000)
@@ -219,7 +231,10 @@ def batch_read(context: RunContext, step: BatchRead) -> Done:
 
 
 class Tail(Act):
-    """Follow the LAC and read what it covers; without ``background`` until the ledger's end."""
+    """Follow the LAC and read what it covers.
+
+    Without ``background`` the step ends when the ledger is closed and read to its end, within two minutes.
+    """
 
     background: bool = True
 
@@ -258,7 +273,10 @@ def close(context: RunContext, step: Close) -> Done:
 
 
 class Force(Act):
-    """Make deferred adds durable."""
+    """Make deferred adds durable.
+
+    The client must have created the ledger.
+    """
 
     handle = "writes"
 

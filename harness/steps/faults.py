@@ -38,7 +38,10 @@ def start(context: RunContext, step: Start) -> Done:
 
 
 class Roll(StartsServers):
-    """Restart servers one after the other; each is ready and checked before the next."""
+    """Restart servers one after the other; each is ready and checked before the next.
+
+    A rolling restart, or an upgrade or rollback with ``version``. ``timeout_s`` is for each server.
+    """
 
     targets: Annotated[tuple[ServerName, ...], once("server")] = Field(min_length=1)
     how: Literal["stop", "kill"] = "stop"
@@ -73,7 +76,10 @@ def _started(context: RunContext, step: Start) -> Refusal | None:
 
 
 class Snapshot(Params):
-    """Copy what a bookie or ZooKeeper has stored, under a name by which a fault can bring it back."""
+    """Copy what a bookie or ZooKeeper has stored, under a name by which a fault can bring it back.
+
+    The server may run or not. The faults ``corrupt`` and ``restore_metadata`` bring the copy back.
+    """
 
     target: StoreName
     name: NewFault = Field(alias="as")

@@ -14,7 +14,10 @@ from plans.grammar.names import LedgerName, Params
 
 
 class Census(Params):
-    """Ask every bookie for each entry of one ledger, or of all. Passes are numbered in order."""
+    """Ask every bookie for each entry of one ledger, or of all. Passes are numbered in order.
+
+    Every run ends with two more.
+    """
 
     ledger: LedgerName | None = None
 
@@ -37,7 +40,10 @@ def touch(context: RunContext, step: Touch) -> Done:
 
 
 class LongIds(Params):
-    """Let the metadata store give out ids beyond 31 bits to clients that have not created a ledger yet."""
+    """Let the metadata store give out ids beyond 31 bits to clients that have not created a ledger yet.
+
+    ZooKeeper keeps such ledgers in a deeper tree, which takes longer to read.
+    """
 
 
 @step(LongIds)

@@ -49,6 +49,11 @@ def name_of(model: type[BaseModel]) -> str:
     return _WORD.sub("_", model.__name__).lower()
 
 
+def purpose_of(model: type[BaseModel]) -> str:
+    """What a step, fault, condition or workload does: the first sentences of its docstring, on one line."""
+    return " ".join((model.__doc__ or "").partition("\n\n")[0].replace("``", "`").split())
+
+
 @dataclass(frozen=True, slots=True)
 class Names:
     """What a plan's steps may name; None for a group means that it is not checked.

@@ -83,9 +83,10 @@ class StartsServers(Params):
 class Start(StartsServers):
     """Start a server or a client that is down, and wait until it is ready, or until it has refused.
 
-    A boot that is not expected to be ``ready`` may end on its own as long as it is not. Without
-    ``wait`` the step ends as soon as the process has begun; without ``checked`` it does not wait for the
-    preboot check that a bookie begins after a crash under BP-46's protection and does not await itself.
+    Properties in ``conf`` change from here on. A boot that is not expected to be ``ready`` may end on its own
+    as long as it is not. Without ``wait`` the step ends as soon as the process has begun; without ``checked``
+    it does not wait for the preboot check that a bookie begins after a crash under BP-46's protection and
+    does not await itself.
     """
 
     target: ServerName

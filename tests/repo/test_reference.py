@@ -9,6 +9,7 @@ from cli.main import fencepost
 from cli.reference import PAGES, text_of, write_pages
 from harness.verbs import VERBS
 from nemesis.registry import FAULTS
+from plans.grammar.names import purpose_of
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -33,7 +34,7 @@ def test_the_plan_language_has_every_fault_with_its_purpose(root: Path) -> None:
     text = (root / "docs" / "plan-language.md").read_text()
     assert FAULTS
     for fault in FAULTS.values():
-        assert f"\n### {fault.kind}\n\n{fault.about[0].upper()}{fault.about[1:]}." in text, fault.kind
+        assert f"\n### {fault.kind}\n\n{purpose_of(fault)}" in text, fault.kind
 
 
 def test_a_page_is_written_only_when_it_changes(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from cluster.interface import Exit, ProcessState, Way
 from cluster.links import CLEAR, Traffic
 from nemesis.nemesis import Nemesis
 from nemesis.registry import FAULTS, Fault, register
+from plans.grammar.names import purpose_of
 from protocol.errors import FaultError, LinkError, UsageError
 from protocol.faults import EFFECTS, UNPLANNED, effects_of
 from tests.unit.nemesis.fault_stories import (
@@ -38,7 +39,7 @@ def test_a_name_is_registered_once() -> None:
 
 
 def test_every_fault_says_what_it_is_about() -> None:
-    assert all(fault.about for fault in FAULTS.values())
+    assert all(purpose_of(fault) for fault in FAULTS.values())
 
 
 def test_every_fault_has_its_effects_and_there_are_no_others() -> None:

@@ -85,7 +85,7 @@ def test_what_is_said_of_an_unknown_name() -> None:
 
 
 def test_every_command_stands_in_the_document() -> None:
-    text = (Path(__file__).parents[3] / "docs" / "plans.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "docs" / "plan-language.md").read_text(encoding="utf-8")
     assert [name for name in COMMANDS if f"`{name}`" not in text] == []
 
 
