@@ -60,6 +60,7 @@ def run_facts(folder: RunFolder, collection: Collection) -> RunFacts:
         least_loss=least_losses(run),
         guarded=guarded_bookies(run),
         changed=changed_bookies(run),
+        may_end=awaited_ends(plan),
         began_ns=int(run["clock"]["monotonic_ns"]),
         damage=collection.damage,
         chains=chains_of(read_table(folder.tables, "chains").to_pylist()),
@@ -94,6 +95,12 @@ def changed_bookies(run: Tree) -> frozenset[str]:
     return frozenset(target for target, start in _starts(run.get("plan")) if start.get("conf"))
 
 
+def awaited_ends(plan: Tree) -> frozenset[str]:
+    """The processes for whose end a step of the plan waits."""
+    waits = (wait for wait in _steps(plan, "wait_for") if wait.get("condition") == "down")
+    return frozenset(str(wait.get("target")) for wait in waits if wait.get("is", True))
+
+
 def least_losses(run: Tree) -> dict[str, Loses]:
     """:func:`protocol.modes.least_loss` of each bookie, but not where the plan may start it otherwise."""
     conf = (run.get("conf") or {}).get("bookie")
@@ -117,13 +124,17 @@ def _has_protection(version: str | None) -> bool:
 
 def _starts(tree: object) -> Iterator[tuple[str, Tree]]:
     """Who is started and how, by every step that starts a server, at whatever depth of the plan."""
+    yield from ((str(start.get("target")), start) for start in _steps(tree, "start"))
+    yield from ((str(name), roll) for roll in _steps(tree, "roll") for name in roll.get("targets") or ())
+
+
+def _steps(tree: object, kind: str) -> Iterator[Tree]:
+    """The parameters of each step of this kind, at whatever depth of the plan."""
     if isinstance(tree, Mapping):
-        if isinstance(start := tree.get("start"), Mapping):
-            yield str(start.get("target")), start
-        if isinstance(roll := tree.get("roll"), Mapping):
-            yield from ((str(target), roll) for target in roll.get("targets") or ())
+        if isinstance(step := tree.get(kind), Mapping):
+            yield step
         for branch in tree.values():
-            yield from _starts(branch)
+            yield from _steps(branch, kind)
     elif isinstance(tree, list):
         for branch in tree:
-            yield from _starts(branch)
+            yield from _steps(branch, kind)

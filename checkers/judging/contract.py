@@ -296,6 +296,8 @@ class RunFacts(Memoized):
     """
     changed: frozenset[str] = frozenset()
     """Bookies that the plan starts with other settings."""
+    may_end: frozenset[str] = frozenset()
+    """Processes for whose end a step of the plan waits."""
     began_ns: int = 0
     """When the run began; findings count their times from it."""
     damage: tuple[str, ...] = ()

@@ -29,6 +29,8 @@ SAFETY = (
     "availability",  # it reports only what stays out of reach permanently
 )
 """Properties that count whenever they are violated, required by the plan or not; the severest first."""
+_ALWAYS = (*SAFETY, "servers/repair_ended")
+"""What counts when it is violated: without autorecovery nothing is repaired, which may show much later."""
 _KINDS_TEXT: Mapping[str, tuple[str, str]] = {
     "added_after_close": ("add acknowledged after the close", "adds acknowledged after the close"),
     "accepted_when_fenced": ("add accepted by a fenced bookie", "adds accepted by fenced bookies"),
@@ -78,8 +80,8 @@ def _kinds(judgement: Judgement) -> frozenset[str]:
 
 
 def counting_properties(required: Collection[str], judged: Mapping[str, Judgement]) -> frozenset[str]:
-    """The properties whose anomalies make the verdict, of a plan that requires these (none: all judged)."""
-    return _required(required, judged) | frozenset(SAFETY)
+    """The properties, and kinds, whose anomalies make the verdict of a plan that requires these."""
+    return _required(required, judged) | frozenset(_ALWAYS)
 
 
 def _required(required: Collection[str], judged: Mapping[str, Judgement]) -> frozenset[str]:

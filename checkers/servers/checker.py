@@ -19,6 +19,7 @@ from checkers.judging.checker import Checker
 from checkers.judging.contract import Batch, Event, LedgerFacts, RunFacts
 from checkers.judging.found import Found
 from checkers.servers.evidence import LOG_READ, LoggedBoot, first_answers, logged_boots
+from checkers.servers.repairers import REPAIR_ENDED, repair_ended
 from checkers.servers.rules import RULES, Broken
 from evidence.findings import Finding, Judgement
 from protocol.wording import counted
@@ -28,12 +29,12 @@ _RESTS_ON = ("servers", "ledgers", "faults")
 
 
 class Servers(Checker):
-    """Finds a bookie that boots in another order than BP-46 promises."""
+    """Finds a bookie that boots in another order than BP-46 promises, and autorecovery that just ends."""
 
     name = "servers"
     tables = ("frames", "ledgers")
     needed = "whole evidence with the log of every boot of a bookie, and a boot after another"
-    kinds = tuple(RULES)
+    kinds = (*RULES, REPAIR_ENDED)
     figures = ("boots", "suspicious", "marked", *(f"tried_{kind}" for kind in RULES))
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
@@ -56,7 +57,7 @@ class Servers(Checker):
         }
         findings = [
             Finding(self.name, kind, one.ledger, text=one.text, proof=one.proof)
-            for kind, results in tried.items()
+            for kind, results in (*tried.items(), (REPAIR_ENDED, [] if lacking else repair_ended(run)))
             for one in results
             if isinstance(one, Broken)
         ]

@@ -66,10 +66,14 @@ _REPAIR_WORDS: tuple[tuple[str, bytes], ...] = (
     ("placement_check_ended", b"Completed placementPolicyCheck"),
     ("ledger_replicated", b"Ledger replicated successfully"),
     ("replication_failed", b"failed while replicating fragments"),
+    ("session_lost", b"to the Metadata server has expired"),
+    ("session_lost", b"Lost ZK connection, shutting down"),
+    ("worker_died", b"Uncaught exception in thread ReplicationWorker"),
+    ("worker_died", b"Uncaught exception in thread {thread=ReplicationWorker"),
 )
-"""The same in logs of autorecovery, from the sources of 4.14.7 to 4.18.0 (``replication/Auditor*.java``,
-``ReplicationWorker.java``), where they begin alike. A finished audit has marked every under-replicated ledger
-that it found: the auditor waits for ZooKeeper before it logs the end.
+"""The same in logs of autorecovery, from the sources of 4.14.7 to 4.18.0 (``replication/A*.java``,
+``ReplicationWorker.java``, ``BookieThread.java``), where they begin alike. A finished audit has marked every
+under-replicated ledger that it found: the auditor waits for ZooKeeper before it logs the end.
 """
 COUNTS: dict[bytes, str] = {
     b"NoReplicaOfAnEntry": "no_copy",

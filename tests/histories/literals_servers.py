@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evidence.codes import Message, Status
-from tests.histories.boots import boot, said, server
+from tests.histories.boots import boot, repairer, said, server
 from tests.histories.literals import LITERALS, Says
 from tests.histories.story import READER, closed, created, recovering
 
@@ -133,4 +133,10 @@ guarded(
     servers=(*CRASHED_AGAIN, *boot_with(3, AGAIN, began=51)),
     beside={"answers/limbo_not_shown", "servers/cleared_unrecovered"},
     lawful=OPEN,
+)
+guarded(
+    "servers/repair_ended",
+    OPEN,
+    servers=repairer(("worker_died", 8), ended=10),
+    lawful_servers=repairer(("session_lost", 8), ended=10),
 )

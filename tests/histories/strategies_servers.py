@@ -12,7 +12,7 @@ from typing import Any
 from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Message, Status
 from tests.histories.boots import boot as boot_rows
-from tests.histories.boots import fault, said, server
+from tests.histories.boots import fault, repairer, said, server
 from tests.histories.story import OBSERVER, READER, Fact, metadata, run_facts
 
 BOOKIES = {"b1": 1, "b2": 2}
@@ -47,6 +47,8 @@ def random_boots(seed: int) -> tuple[list[Fact], RunFacts]:
             rows += _boot(dice, bookie, number)
     facts = [fact for ledger in (1, 2) for fact in _versions(dice, ledger)]
     facts += [_answer(dice) for _ in range(dice.choice((0, 0, 8, 16)))]
+    repairs, cuts = _repairs(random.Random(f"repairs {seed}"))
+    rows += repairs
     dice.shuffle(rows)
     return [(name, {**row, "seq": at} if "seq" in row else row) for at, (name, row) in enumerate(facts, 1)], (
         run_facts(
@@ -54,11 +56,23 @@ def random_boots(seed: int) -> tuple[list[Fact], RunFacts]:
             wire=dice.random() < 0.9,
             servers=tuple(rows),
             guarded=frozenset(dice.choice((("b1", "b2"), ("b1", "b2"), ("b1",), ()))),
-            faults=_faults(dice),
+            faults=(*_faults(dice), *cuts),
+            may_end=frozenset({"ar1"}) if seed % 50 == 0 else frozenset(),
             damage=("servers: something is missing",) if dice.random() < 0.04 else (),
             required=("servers",) if dice.random() < 0.2 else (),
         )
     )
+
+
+def _repairs(dice: random.Random) -> tuple[tuple[dict[str, Any], ...], tuple[dict[str, Any], ...]]:
+    """Sometimes a boot of autorecovery that ends, and a fault that may be why."""
+    if dice.random() < 0.8:
+        return (), ()
+    logged = [(name, dice.randint(2, 40)) for name in ("session_lost", "worker_died") if dice.random() < 0.3]
+    times = {"injected_ns": dice.randint(30, 50), "healed_ns": 60}
+    near = [fault(2, dice.choice(("cut", "stop")), dice.choice(("ar1", "ar1-zk1", "b1-b2")), **times)]
+    cuts = tuple(near) if dice.random() < 0.3 else ()
+    return repairer(*logged, ended=40, read=dice.random() < 0.9), cuts
 
 
 def _boot(dice: random.Random, bookie: int, number: int) -> list[dict[str, Any]]:

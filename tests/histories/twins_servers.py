@@ -9,7 +9,7 @@ from typing import Any
 from evidence.codes import NEVER
 from tests.histories.twins import Things, TwinResult
 
-HARMLESS = ("cut", "kill", "power_loss")
+HARMLESS = ("cut", "kill", "stop", "power_loss")
 
 
 def servers(history: list[Any], run: Any) -> TwinResult:
@@ -35,6 +35,8 @@ def servers(history: list[Any], run: Any) -> TwinResult:
             tried += 1
             found["denied_repaired", ledger, -1] += 1
     found = Counter({key: number for key, number in found.items() if key[0]})
+    found["repair_ended", -1, -1] = len(_gone(run))
+    found += Counter()  # without zeros
     if found:
         return found, "anomaly"
     return found, "valid" if tried else "unknown" if "servers" in run.required else "not judged"
@@ -60,6 +62,28 @@ def _boots(run: Any) -> list[dict[str, Any]]:
             }
         )
     return boots
+
+
+def _gone(run: Any) -> list[Any]:
+    """The ends of autorecovery with code 0 that nothing explains."""
+    gone = []
+    for end in run.servers:
+        boot, how = (end["server"], end["boot"]), json.loads(end["detail"])
+        if end["event"] != "exit" or boot[0][:2] != "ar" or (how["signal"], how["code"]) != (None, 0):
+            continue
+        mine = [row for row in run.servers if (row["server"], row["boot"]) == boot]
+        lost = [row["earliest_ns"] for row in mine if row["event"] == "session_lost"]
+        died = [row["latest_ns"] for row in mine if row["event"] == "worker_died"]
+        defect = bool(died) and min(died) < min(lost, default=NEVER)
+        near = False
+        for fault in run.faults:
+            of_it = "ar1" in fault["target"] or "zk1" in fault["target"]
+            over = fault["healed_ns"] + (0 if fault["kind"] in ("stop", "kill") else 120 * 10**9)
+            near |= of_it and NEVER != fault["injected_ns"] <= end["latest_ns"] <= over
+        read = any(row["event"] == "log_read" for row in mine)
+        if boot[0] not in run.may_end and (defect or not (lost or near or not read)):
+            gone.append(end)
+    return gone
 
 
 def _up(boot: dict[str, Any]) -> bool:

@@ -102,6 +102,23 @@ def test_an_entry_log_that_was_deleted_is_named_in_the_words_of_each_release(tmp
     assert [one.event for one in deleted] == ["entry_log_deleted"] * 2
 
 
+def test_why_autorecovery_ended_is_named_in_the_words_of_each_release(tmp_path: Path) -> None:
+    log = (
+        "0 1795279280029 ERROR [ReplicationWorker] BookieThread - Uncaught exception in thread "
+        "{thread=ReplicationWorker}\n"
+        "java.lang.IllegalArgumentException: inconsistent range\n"
+        "0 1795279280030 ERROR [ReplicationWorker] BookieThread - Uncaught exception in thread "
+        "ReplicationWorker\n"
+        "0 1795279280031 ERROR [main-EventThread] AutoRecoveryMain - Client connection to the Metadata "
+        "server has expired, so shutting down AutoRecoveryMain!\n"
+        "0 1795279280032 ERROR [AuditorElector] AuditorElector - Lost ZK connection, shutting down\n"
+    )
+    path = tmp_path / "boot-1.log"
+    path.write_text(log)
+    names = [event.event for event in log_events("ar1", 1, path)]
+    assert names == ["worker_died", "worker_died", "session_lost", "session_lost", LOG_READ]
+
+
 def test_a_key_that_is_refused_is_told_once_for_each_ledger(tmp_path: Path) -> None:
     line = "0 1795423368722 WARN  [BookieHighPriorityThread-OrderedExecutor-0-0] LedgerMetadataIndex - "
     template = line + "Ledger masterKey in db can only be set once {{ledgerId={}}}\n"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from checkers.judging.contract import EVERY_LEDGER
-from pipeline.facts import allowed
+from pipeline.facts import allowed, awaited_ends
 
 NAMES = {7: "main", 8: "open"}
 
@@ -34,3 +34,9 @@ def test_the_ledgers_of_all_rounds_are_allowed_what_the_plan_allows_that_ledger(
         2: 4,
         EVERY_LEDGER: 0,
     }
+
+
+def test_a_process_may_end_where_a_step_waits_for_its_end() -> None:
+    waits = [{"wait_for": {"condition": name, "target": "ar1"}} for name in ("down", "ready")]
+    assert awaited_ends({"steps": [{"together": [[waits[1]], [waits[0]]]}]}) == {"ar1"}
+    assert awaited_ends({"steps": [waits[1]]}) == frozenset()
