@@ -3,7 +3,8 @@
 An expectation never changes a verdict. Rules: an ``unknown`` verdict meets no expectation; nor does
 a required property that is unknown where no stated anomaly shows that may be the reason; an anomaly that
 counts and that nothing states fails the run; what should break must break, in every round; a defect that
-shows ``sometimes`` may be absent, which is reported; an unexplained loss needs a statement that means it;
+shows ``sometimes`` may be absent, which is reported; a loss that is unexplained or forged needs a statement
+that means it;
 a defect that any plan may meet
 (:mod:`plans.expected.expectations`) is reported where it shows; a client must decide as ``decides``
 says, and figures be within the bounds of ``measures``. Reads no evidence: everything
@@ -169,7 +170,7 @@ def _matches(entry: Breaks | Defect, found: FoundAnomaly, rounds: int) -> bool:
         entry.property == found.property
         and entry.kind in ("", found.kind)
         and entry.ledger in (None, ledger_and_round(found.ledger, rounds)[0])
-        and (entry.loss == found.loss if entry.loss else not _unexplained(found))
+        and (entry.loss == found.loss if entry.loss else not _needs_its_class(entry, found))
         and (entry.entries is None or entry.entries[0] <= found.first <= found.last <= entry.entries[1])
     )
 
@@ -184,9 +185,15 @@ def _with_ends(found: Iterable[FoundAnomaly]) -> list[FoundAnomaly]:
     return [one._replace(beyond_end=one.ledger in ends and one.first >= ends[one.ledger]) for one in found]
 
 
-def _unexplained(found: FoundAnomaly) -> bool:
-    """Whether bookies lost an entry that nothing in the run may take; a close that is stated may hide it."""
-    return found.loss == "unexplained" and not found.beyond_end
+def _needs_its_class(entry: Breaks | Defect, found: FoundAnomaly) -> bool:
+    """Whether only a statement with the class of this loss covers it.
+
+    Nothing in the run may take an unexplained loss (a close that is stated may hide it). The harness itself
+    caused a forged one, and one whose metadata it put back shows no defect of BookKeeper.
+    """
+    if found.loss == "put_back":
+        return isinstance(entry, Defect)
+    return found.loss == "forged" or (found.loss == "unexplained" and not found.beyond_end)
 
 
 def _on_the_way(
@@ -262,7 +269,8 @@ def _strangers(
 
 
 _HIDING = ("durability", "closing", "content", "availability")
-"""Properties whose anomalies take entries away, damage them or put them out of reach."""
+"""Properties whose anomalies take entries away, damage them or put them out of reach; but a damaged copy does
+not, because another bookie has the entry."""
 
 
 def _unknown(
@@ -273,10 +281,10 @@ def _unknown(
 ) -> dict[str, set[int]]:
     """A sentence for each property that is unknown for no reason that is stated, with its rounds."""
     shown = [(entry, one) for entry in stated for one in anomalies if _matches(entry, one, rounds)]
-    hidden = {one.ledger for _, one in shown if one.property in _HIDING}
+    hidden = {one.ledger for _, one in shown if one.property in _HIDING and one.kind != "damaged_copy"}
     # How many entries, or which, says nothing while others of the ledger are unknown.
     exact = {(one.property, one.ledger) for entry, one in shown if entry.count or entry.entries}
-    broken = {(one.property, one.ledger) for entry, one in shown if not (entry.count or entry.entries)}
+    broken = {(one.property, one.ledger) for _, one in shown} - exact
     everywhere: dict[str, set[int]] = {}
     for _, one in shown:
         if not one.ledger:

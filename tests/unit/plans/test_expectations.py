@@ -168,6 +168,7 @@ def test_what_is_unknown_meets_nothing_beside_an_expected_anomaly(
         ([BELOW], True),
         ([FoundAnomaly("availability", "stuck", "main")], True),
         ([FoundAnomaly("content", "damaged", "main")], True),
+        ([FoundAnomaly("content", "damaged_copy", "main")], False),
         ([FENCED], False),
         ([FoundAnomaly("lac", "went_back", "main")], False),
         ([FoundAnomaly("metadata", "wrong_length", "main")], False),

@@ -13,6 +13,7 @@ from tests.unit.plans.small import compared
 
 LOST = FoundAnomaly("durability", "lost", "main", "undetermined")
 FORGED = FoundAnomaly("durability", "lost", "control", "forged", 10, 19, 10)
+GONE = FORGED._replace(loss="explained")
 
 
 @pytest.mark.parametrize(
@@ -20,16 +21,19 @@ FORGED = FoundAnomaly("durability", "lost", "control", "forged", 10, 19, 10)
     [
         ({"class": "forged"}, [FORGED], True, False, "breaks durability (lost, forged) on control"),
         ({"class": "forged"}, [FORGED._replace(loss="unexplained")], False, True, "not expected: durability"),
-        ({"entries": [10, 19]}, [FORGED], True, False, "on control, entries 10..19"),
-        ({"entries": [10, 30]}, [FORGED], True, False, ""),
-        ({"entries": [10, 10]}, [FORGED._replace(last=10)], True, False, ""),
-        ({"entries": [11, 19]}, [FORGED], False, True, "an anomaly that was not expected"),
-        ({"entries": [10, 18]}, [FORGED], False, True, "an anomaly that was not expected"),
-        ({"entries": [0, 9]}, [FORGED._replace(first=-1, last=-1)], False, True, "not expected"),
-        ({"count": 10}, [FORGED], True, False, "on control, 10 in all"),
-        ({"count": 11}, [FORGED], False, False, "expected 11, but found 10: breaks durability (lost)"),
-        ({"count": 9}, [FORGED], False, True, "expected 9, but found 10"),
-        ({"count": 13}, [FORGED, FORGED._replace(first=30, last=32, amount=3)], True, False, ""),
+        ({"entries": [10, 19]}, [GONE], True, False, "on control, entries 10..19"),
+        ({}, [GONE], True, False, ""),
+        ({}, [FORGED], False, True, "not expected: durability (lost, forged) on control"),
+        ({"entries": [10, 19], "count": 10}, [FORGED], False, True, "not expected: durability"),
+        ({"entries": [10, 30]}, [GONE], True, False, ""),
+        ({"entries": [10, 10]}, [GONE._replace(last=10)], True, False, ""),
+        ({"entries": [11, 19]}, [GONE], False, True, "an anomaly that was not expected"),
+        ({"entries": [10, 18]}, [GONE], False, True, "an anomaly that was not expected"),
+        ({"entries": [0, 9]}, [GONE._replace(first=-1, last=-1)], False, True, "not expected"),
+        ({"count": 10}, [GONE], True, False, "on control, 10 in all"),
+        ({"count": 11}, [GONE], False, False, "expected 11, but found 10: breaks durability (lost)"),
+        ({"count": 9}, [GONE], False, True, "expected 9, but found 10"),
+        ({"count": 13}, [GONE, GONE._replace(first=30, last=32, amount=3)], True, False, ""),
         ({"count": 10, "class": "forged"}, [FORGED, FORGED._replace(loss="")], False, True, "not expected"),
     ],
 )
@@ -42,7 +46,7 @@ def test_class_entries_and_count_narrow_what_is_stated(
     assert reason in comparison.reasons[0]
 
 
-UNEXPLAINED = FORGED._replace(loss="unexplained")
+UNEXPLAINED = GONE._replace(loss="unexplained")
 CUT = FoundAnomaly("closing", "closed_below", "control", first=10, last=19, amount=10)
 BUG: dict[str, object] = {"reference": "#1"}
 
@@ -80,12 +84,20 @@ def test_an_unexplained_loss_needs_a_statement_that_means_it(
     assert (comparison.met, comparison.unexpected) == (met, not met)
     left = unstated({"m": [entry, *closes]}, [UNEXPLAINED, *others], mode="m", version="4.18.0")
     assert bool(left) is not met
-    assert compared([entry, *closes], [FORGED, *others]).met is (stated.get("class") is None)
+    assert compared([entry, *closes], [GONE, *others]).met is (stated.get("class") is None)
+
+
+def test_a_loss_by_metadata_that_was_put_back_shows_no_defect_unless_that_is_stated() -> None:
+    back = [GONE._replace(loss="put_back")]
+    for stated, met in ((Breaks, True), (Defect, False)):
+        tree: dict[str, object] = {"property": "durability", **({} if met else BUG)}
+        assert compared([stated.model_validate(tree)], back).met is met
+        assert compared([stated.model_validate({**tree, "class": "put_back"})], back).met
 
 
 def test_more_than_is_stated_is_not_stated() -> None:
     entry = Breaks(property="durability", ledger="control", count=9)
-    for found, left in (([FORGED], [FORGED]), ([FORGED._replace(amount=9)], [])):
+    for found, left in (([GONE], [GONE]), ([GONE._replace(amount=9)], [])):
         assert unstated({"m": [entry]}, found, mode="m", version="4.18.0") == left
 
 
@@ -97,7 +109,7 @@ def test_entries_are_stated_as_first_and_last(entries: list[int]) -> None:
 
 def test_a_count_is_that_of_each_round() -> None:
     entry = Breaks(property="durability", ledger="control", count=10)
-    found = [FORGED._replace(ledger=f"control.{number}") for number in (1, 2, 3)]
+    found = [GONE._replace(ledger=f"control.{number}") for number in (1, 2, 3)]
     right = compared([entry], found, rounds=3)
     assert (right.met, right.as_stated) == (True, 3)
     found[1] = found[1]._replace(amount=12)
@@ -113,7 +125,7 @@ def test_a_count_is_that_of_each_round() -> None:
 def test_a_defect_that_shows_sometimes_shows_with_its_count() -> None:
     stated = {"property": "durability", "reference": "#1", "rate": "sometimes", "count": 10}
     entry = Defect.model_validate(stated)
-    for found, verdict, met in (([], "valid", True), ([FORGED], "anomaly", True), ([LOST], "anomaly", False)):
+    for found, verdict, met in (([], "valid", True), ([GONE], "anomaly", True), ([LOST], "anomaly", False)):
         assert compared([entry], found, verdict).met is met
 
 
@@ -124,6 +136,8 @@ def test_a_loss_that_is_stated_exactly_leaves_no_other_entry_of_its_ledger_unkno
     found = [FoundAnomaly("durability", "lost", "main", first=49, last=49)]
     stated = [Breaks.model_validate({"property": "durability", "ledger": "main", **exact})]
     assert compared(stated, found, undecided=[("closing", "main")]).met
+    beside = Defect(property="durability", rate="sometimes", reference="#1")
+    assert not compared([*stated, beside], found, undecided=[("durability", "main")]).met
     comparison = compared(stated, found, undecided=[("durability", "main")])
     assert not comparison.met
     assert comparison.reasons == ("durability is unknown on main, which meets no expectation",)
