@@ -13,35 +13,52 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from evidence.codes import ANSWERING, CONFIGURED, NEVER, RECORDED
 from evidence.collect.histories import SegmentFile, tables_of
 from evidence.raw.history import Segment
 from evidence.schemas import FaultRow, ServerRow
 from evidence.shapes import EventDetail, PlanStep, PlanTree, StepLine
-from protocol.addresses import ADMIN, OBSERVER, ZOOKEEPER, is_autorecovery
+from protocol.addresses import ADMIN, OBSERVER, ZOOKEEPER, is_autorecovery, link_name
 from protocol.faults import AFTERMATH_S, EFFECTS, UNPLANNED, Loses, effects_of, unclean
 from protocol.wording import counted
 
 
 def faults_missing(plan: PlanTree, faults: Iterable[FaultRow]) -> Iterator[str]:
-    """Kinds of which the fault log holds fewer than the steps of the plan injected; all steps were run."""
-    logged = Counter(row["kind"] for row in faults if row["injected_ns"] != NEVER)
+    """Faults, by kind and target, of which the log holds fewer than the steps injected; all were run."""
+    logged: Counter[tuple[str, str]] = Counter()
+    for row in faults:
+        if row["injected_ns"] != NEVER:
+            logged.update([(row["kind"], row["target"]), (row["kind"], "")])
     planned = Counter(_injected(plan.get("steps") or ()))
-    for kind, number in sorted(planned.items()):
-        due = number * int(plan.get("rounds") or 1)
-        if logged[kind] < due:
-            yield f"faults: the plan injects `{kind}` {due} times, the fault log holds {logged[kind]}"
+    for (kind, target), number in sorted(planned.items()):
+        due, found = number * int(plan.get("rounds") or 1), logged[kind, target]
+        if found < due:
+            name = f"{kind} {target}".strip()
+            yield f"faults: the plan injects `{name}` {due} times, the fault log holds {found}"
 
 
-def _injected(steps: Iterable[PlanStep]) -> Iterator[str]:
-    """The kind of each fault that steps of a plan's tree inject; a ``roll`` ends each of its targets."""
+def _injected(steps: Iterable[PlanStep]) -> Iterator[tuple[str, str]]:
+    """Kind and target of each fault that steps of a plan's tree inject; a ``roll`` ends each of its targets.
+
+    The target is empty where the step names none (the metadata store).
+    """
     for step in steps:
         for branch in step.get("together") or ():
             yield from _injected(branch)
-        yield from (name for name in step if name in EFFECTS)
+        own = {name: params for name, params in step.items() if isinstance(params, Mapping)}
+        yield from ((name, _target(params)) for name, params in own.items() if name in EFFECTS)
         if "roll" in step:
-            yield from [step["roll"].get("how", "stop")] * len(step["roll"]["targets"])
+            how = step["roll"].get("how", "stop")
+            yield from ((how, target) for target in step["roll"]["targets"])
+
+
+def _target(params: Mapping[str, Any]) -> str:
+    """What the fault log calls the target of these parameters."""
+    if "from" in params:
+        return link_name(params["from"], params["to"])
+    return params.get("target") or ",".join(params.get("targets") or ())
 
 
 def steps_missing(plan: PlanTree, steps: Iterable[StepLine]) -> Iterator[str]:

@@ -39,6 +39,8 @@ def event(server: str = "b1", at_ns: int = 20, *, name: str = "exit", boot: int 
 
 
 KILL, START = {"kill": {"target": "b1"}}, {"start": {"target": "b1"}}
+ROLL, POWER = {"roll": {"targets": ["b1", "b2"], "how": "kill"}}, {"power_loss": {"targets": ["b1", "b2"]}}
+CUT = {"cut": {"from": "writer", "to": "b2"}}
 
 
 @pytest.mark.parametrize(
@@ -46,11 +48,19 @@ KILL, START = {"kill": {"target": "b1"}}, {"start": {"target": "b1"}}
     [
         ({"steps": [KILL, START]}, [fault()], []),
         ({"steps": [START]}, [], []),
-        ({"steps": [KILL]}, [], ["the plan injects `kill` 1 times, the fault log holds 0"]),
-        ({"steps": [KILL]}, [fault(injected_ns=NEVER)], ["the plan injects `kill` 1 times"]),
-        ({"steps": [KILL], "rounds": 3}, [fault()] * 2, ["`kill` 3 times, the fault log holds 2"]),
-        ({"steps": [{"together": [[KILL], [START, KILL]]}]}, [fault()], ["`kill` 2 times"]),
-        ({"steps": [{"roll": {"targets": ["b1", "b2"], "how": "kill"}}, KILL]}, [fault()] * 2, ["3 times"]),
+        ({"steps": [KILL]}, [], ["the plan injects `kill b1` 1 times, the fault log holds 0"]),
+        ({"steps": [KILL]}, [fault(injected_ns=NEVER)], ["the plan injects `kill b1` 1 times"]),
+        ({"steps": [KILL]}, [fault(target="b2")], ["`kill b1` 1 times, the fault log holds 0"]),
+        ({"steps": [KILL], "rounds": 3}, [fault()] * 2, ["`kill b1` 3 times, the fault log holds 2"]),
+        ({"steps": [{"together": [[KILL], [START, KILL]]}]}, [fault()], ["`kill b1` 2 times"]),
+        ({"steps": [ROLL, KILL]}, [fault()] * 3, ["`kill b2` 1 times, the fault log holds 0"]),
+        ({"steps": [ROLL, KILL]}, [fault(), fault(target="b2")], ["`kill b1` 2 times, the fault log holds"]),
+        ({"steps": [CUT]}, [fault("cut", "writer-b2")], []),
+        ({"steps": [CUT]}, [fault("cut", "b2-writer")], ["`cut writer-b2` 1 times"]),
+        ({"steps": [POWER]}, [fault("power_loss", "b1,b2")], []),
+        ({"steps": [POWER]}, [fault("power_loss", "b1")], ["`power_loss b1,b2` 1 times"]),
+        ({"steps": [{"wipe_metadata": {}}]}, [fault("wipe_metadata", "zk1")], []),
+        ({"steps": [{"wipe_metadata": {}}]}, [], ["`wipe_metadata` 1 times"]),
         ({"steps": [{"roll": {"targets": ["b1"]}}]}, [fault("stop")], []),
         ({}, [], []),
     ],
