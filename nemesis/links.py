@@ -14,8 +14,9 @@ always possible, and so is holding a link that understands messages.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -23,10 +24,10 @@ from pydantic import Field, model_validator
 from cluster.interface import Cluster, Links, LinkState, ProcessState, Way
 from cluster.links import CLEAR, Traffic
 from cluster.messages import HOLDING
-from nemesis.registry import CountingFault, Fault, FaultContext, HealOrder, Proof, register
-from plans.grammar.names import DestinationName, Params, ServerName, SourceName
+from nemesis.registry import CountingFault, Fault, FaultContext, HealOrder, Proof, ServerFault, register
+from plans.grammar.names import DestinationName, Params, SourceName
 from protocol.addresses import OBSERVER, link_name
-from protocol.errors import FaultError, LinkError, UsageError
+from protocol.errors import FaultError, FencepostError, UsageError
 
 Pair = tuple[str, str]
 
@@ -65,9 +66,9 @@ class LinksFault(Fault):
     def apply(self, links: Links, pair: Pair) -> None:
         """Give the order for one link."""
 
-    def waits_for_receivers(self, links: Links, pair: Pair) -> bool:  # noqa: ARG002  # cutting never does
+    @abstractmethod
+    def waits_for_receivers(self, links: Links, pair: Pair) -> bool:
         """Whether the order for one link waits until the data in transit was read."""
-        return False
 
     @abstractmethod
     def took(self, state: LinkState) -> bool:
@@ -108,20 +109,10 @@ class LinksFault(Fault):
         return {name: asdict(state) for name, state in states.items()}
 
     def heal(self, context: FaultContext) -> Proof:
-        errors = []
         links = context.cluster.links
         met: Proof = {}
-        try:
-            met = self._met(context)  # before the links are healed, which removes their rules
-        except LinkError as error:
-            errors.append(str(error))
-        for pair in self.pairs(links):
-            try:
-                links.heal(*pair)
-            except LinkError as error:
-                errors.append(str(error))
-        if errors:
-            raise FaultError("; ".join(errors))
+        # What it has met is asked first, because healing removes the rules of the links.
+        do_each(lambda: met.update(self._met(context)), *(partial(links.heal, *p) for p in self.pairs(links)))
         states = self._states(links)
         for name, state in states.items():
             if state != CLEAR:
@@ -150,8 +141,34 @@ class LinkFault(Link, LinksFault):
         return pair == self.pair
 
 
+class Partition(LinksFault):
+    """A fault by which links carry nothing: connections end, or stay open and are silent."""
+
+    @property
+    def silent(self) -> Way | None:
+        """The ways that are silent; None where connections are cut."""
+        return None
+
+    def apply(self, links: Links, pair: Pair) -> None:
+        if self.silent is None:
+            links.cut(*pair)
+        else:
+            links.hold(*pair, self.silent)
+
+    def waits_for_receivers(self, links: Links, pair: Pair) -> bool:
+        return self.silent is not None and not links.filters(*pair)
+
+    def met(self, links: Links, before: Mapping[str, Traffic]) -> Proof:
+        if self.silent is None:
+            return {"closed": sum(one.connections for one in before.values())}
+        return _held(links, self.pairs(links), self.silent)
+
+    def took(self, state: LinkState) -> bool:
+        return state.cut if self.silent is None else set(state.held) == set(self.silent.each)
+
+
 @register
-class Cut(LinkFault):
+class Cut(LinkFault, Partition):
     """Close a link's connections and refuse new ones.
 
     It ends ``slow`` on the same link, and what the link carries is lost: a server may have executed a request
@@ -162,33 +179,16 @@ class Cut(LinkFault):
     supersedes = frozenset({"slow"})
     """What a slow link carries is lost then: a request was served, and its answer does not come."""
 
-    def apply(self, links: Links, pair: Pair) -> None:
-        links.cut(*pair)
 
-    def met(self, links: Links, before: Mapping[str, Traffic]) -> Proof:  # noqa: ARG002  # none is left
-        return _closed(before)
-
-    def took(self, state: LinkState) -> bool:
-        return state.cut
-
-
-class Silence(LinkFault, CountingFault):
+class Silence(LinkFault, Partition, CountingFault):
     """A silent partition: connections stay open, nothing is forwarded. ``hold`` for a whole link."""
 
     kind = "hold"
     way: Way
 
-    def apply(self, links: Links, pair: Pair) -> None:
-        links.hold(*pair, self.way)
-
-    def waits_for_receivers(self, links: Links, pair: Pair) -> bool:
-        return not links.filters(*pair)
-
-    def met(self, links: Links, before: Mapping[str, Traffic]) -> Proof:  # noqa: ARG002  # rules count
-        return _held(links, [self.pair], self.way)
-
-    def took(self, state: LinkState) -> bool:
-        return set(state.held) == set(self.way.each)
+    @property
+    def silent(self) -> Way:
+        return self.way
 
     def acted(self, context: FaultContext) -> Proof:
         """Number of messages it has kept back, where the link understands messages."""
@@ -234,47 +234,39 @@ class Slow(LinkFault):
 
 
 @register
-class Isolate(LinksFault):
+class Isolate(Partition, ServerFault):
     """Cut or hold every link to and from one server.
 
     The observer's links to it are left alone.
     """
 
     kind = "isolate"
-    target: ServerName
     by: Literal["cut", "hold"] = "cut"
 
     @property
-    def target_name(self) -> str:
-        return self.target
-
-    def waits_for_receivers(self, links: Links, pair: Pair) -> bool:
-        return self.by == "hold" and not links.filters(*pair)
+    def silent(self) -> Way | None:
+        return None if self.by == "cut" else Way.BOTH
 
     def hits(self, pair: Pair) -> bool:
         return self.target in pair and pair[0] != OBSERVER
-
-    def apply(self, links: Links, pair: Pair) -> None:
-        if self.by == "cut":
-            links.cut(*pair)
-        else:
-            links.hold(*pair, Way.BOTH)
-
-    def met(self, links: Links, before: Mapping[str, Traffic]) -> Proof:
-        return _closed(before) if self.by == "cut" else _held(links, self.pairs(links), Way.BOTH)
-
-    def took(self, state: LinkState) -> bool:
-        return state.cut if self.by == "cut" else set(state.held) == set(Way.BOTH.each)
-
-
-def _closed(before: Mapping[str, Traffic]) -> Proof:
-    return {"closed": sum(one.connections for one in before.values())}
 
 
 def _held(links: Links, pairs: Sequence[Pair], way: Way) -> Proof:
     """How many messages are or were kept back; only links to bookies count them."""
     held = [links.rule(*pair, HOLDING[one].id) for pair in pairs if links.filters(*pair) for one in way.each]
     return {"acted": sum(rule.acted for rule in held)}
+
+
+def do_each(*acts: Callable[[], object]) -> None:
+    """Do all of it; ``FaultError`` at the end with what failed."""
+    errors = []
+    for act in acts:
+        try:
+            act()
+        except FencepostError as error:
+            errors.append(str(error))
+    if errors:
+        raise FaultError("; ".join(errors))
 
 
 def assert_link(pair: Pair, links: Links) -> None:

@@ -20,7 +20,7 @@ from cluster.interface import Cluster
 from cluster.messages import Action, Rule, RuleState, Way
 from evidence.codes import Message, Status
 from nemesis.links import Link, Silence, assert_link
-from nemesis.registry import CountingFault, FaultContext, Proof, register
+from nemesis.registry import CountingFault, Fault, FaultContext, Proof, register
 from plans.grammar.names import (
     PLACEHOLDERS,
     BookieName,
@@ -219,33 +219,10 @@ class Hold(MessageFault):
         return not given_criteria(dict(self))
 
     @property
-    def _silence(self) -> Silence:
+    def acting(self) -> Fault:
+        if not self.whole:
+            return self
         return Silence.model_construct(source=self.source, destination=self.destination, way=self.way)
-
-    def assert_available(self, cluster: Cluster) -> None:
-        if self.whole:
-            self._silence.assert_available(cluster)
-        else:
-            super().assert_available(cluster)
-
-    def claims(self, cluster: Cluster) -> frozenset[str]:
-        return self._silence.claims(cluster) if self.whole else super().claims(cluster)
-
-    @property
-    def waits(self) -> bool:
-        return not self.whole and super().waits
-
-    def inject(self, context: FaultContext) -> Proof:
-        return self._silence.inject(context) if self.whole else super().inject(context)
-
-    def confirm(self, context: FaultContext) -> Proof:
-        return self._silence.confirm(context) if self.whole else super().confirm(context)
-
-    def acted(self, context: FaultContext) -> Proof:
-        return self._silence.acted(context) if self.whole else super().acted(context)
-
-    def heal(self, context: FaultContext) -> Proof:
-        return self._silence.heal(context) if self.whole else super().heal(context)
 
 
 @register

@@ -57,6 +57,11 @@ class InForce:
         return self.context.number
 
     @property
+    def acting(self) -> Fault:
+        """What is injected, confirmed and healed for it."""
+        return self.fault.acting
+
+    @property
     def target(self) -> str:
         """The target's name in the evidence."""
         return self.fault.target_name
@@ -127,11 +132,11 @@ class Nemesis:
         context = entry.context
         try:
             self._log(entry, "planned")
-            context.injected = fault.inject(context)
+            context.injected = entry.acting.inject(context)
             self._log(entry, "injected", context.injected)
-            entry.awaited = fault.waits
+            entry.awaited = entry.acting.waits
             if not entry.awaited:
-                self._log(entry, "confirmed", fault.confirm(context))
+                self._log(entry, "confirmed", entry.acting.confirm(context))
             self._supersede(entry)
         except FencepostError as error:
             self._log(entry, "failed", {"error": str(error)})
@@ -153,10 +158,11 @@ class Nemesis:
         entry = next((one for one in self.in_force() if one.name == name), None)
         if entry is None or entry.state is not FaultState.IN_FORCE:
             return None
-        if not isinstance(entry.fault, CountingFault):
+        acting = entry.acting
+        if not isinstance(acting, CountingFault):
             raise UsageError(f"{entry} does not count what it does", remedy="ask that of message faults")
         try:
-            proof = entry.fault.acted(entry.context)
+            proof = acting.acted(entry.context)
         except LinkError:
             if entry.state is not FaultState.IN_FORCE or entry not in self.in_force():
                 return None  # Healed while it was asked.
@@ -219,8 +225,8 @@ class Nemesis:
 
     def _enter(self, fault: Fault) -> InForce:
         try:
-            fault.assert_available(self._cluster)
-            claims = fault.claims(self._cluster)
+            fault.acting.assert_available(self._cluster)
+            claims = fault.acting.claims(self._cluster)
             with self._lock:
                 self._assert_free(fault, claims)
                 self._numbered += 1
@@ -270,7 +276,7 @@ class Nemesis:
         for entry in entries:
             began_ns = self._clock()
             try:
-                proof = how() if how else entry.fault.heal(entry.context)
+                proof = how() if how else entry.acting.heal(entry.context)
             except FencepostError as error:
                 self._log(entry, "failed", {"began_ns": began_ns, "healing": str(error)})
                 failure = FaultError(f"{entry} was not healed: {error}")

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -22,11 +23,11 @@ from pydantic import Field
 from cluster.interface import Bookie, Cluster, Links, LinkState, ProcessState, Way
 from cluster.servers.disks import Probe, unavailable_reason
 from nemesis.disks import disks_of, stop_slowing
-from nemesis.links import Pair
-from nemesis.registry import BookiesFault, FaultContext, HealOrder, Proof, register
+from nemesis.links import Pair, do_each
+from nemesis.registry import BookiesFault, FaultContext, HealOrder, Proof, assert_still_down, register
 from plans.grammar.names import EVERY_DISK, DiskName
 from protocol.addresses import OBSERVER
-from protocol.errors import FaultError, FencepostError, UsageError
+from protocol.errors import FaultError, UsageError
 
 _EXPECTED = {"power": Probe(synced=True, unsynced=False), "process": Probe(synced=True, unsynced=True)}
 
@@ -94,11 +95,7 @@ class PowerLoss(BookiesFault):
                     raise FaultError(
                         f"{bookie.name} did not lose {self.level} on disk {name}: {_format(found)}"
                     )
-            if (
-                bookie.state is not ProcessState.DOWN
-                or bookie.boot != context.injected["boots"][bookie.name]["boot"]
-            ):
-                raise FaultError(f"{bookie.name} is {bookie.state} in boot {bookie.boot}, not down")
+            assert_still_down(bookie, context.injected["boots"][bookie.name]["boot"])
         return {"probes": context.injected["probes"]}
 
     def heal(self, context: FaultContext) -> Proof:
@@ -143,19 +140,7 @@ def _without_links(targets: Sequence[str], links: Links) -> Iterator[None]:
                 links.cut(*pair)
         yield
     finally:
-        _restore(before, links)
-
-
-def _restore(before: dict[Pair, LinkState], links: Links) -> None:
-    errors = []
-    for pair, state in before.items():
-        try:
-            if not state.cut:
-                _put_back(pair, state, links)
-        except FencepostError as error:
-            errors.append(str(error))
-    if errors:
-        raise FaultError("; ".join(errors))
+        do_each(*(partial(_put_back, pair, state, links) for pair, state in before.items() if not state.cut))
 
 
 def _put_back(pair: Pair, state: LinkState, links: Links) -> None:

@@ -12,8 +12,7 @@ import signal
 from pydantic import Field
 
 from cluster.interface import Cluster, Exit, Process, ProcessState, Refusal
-from nemesis.registry import Fault, FaultContext, HealOrder, Proof, register
-from plans.grammar.names import ServerName
+from nemesis.registry import FaultContext, HealOrder, Proof, ServerFault, assert_still_down, register
 from plans.grammar.steps import Start
 from protocol.addresses import OBSERVER, PROXY, ZOOKEEPER, is_bookie
 from protocol.errors import ContradictedError, FaultError, ServerError, UnplannedDeathError, UsageError
@@ -21,20 +20,15 @@ from protocol.errors import ContradictedError, FaultError, ServerError, Unplanne
 READY_TIMEOUT_S = 120.0
 
 
-class ProcessFault(Fault):
+class ProcessFault(ServerFault):
     """A fault of one process; ``ready_timeout_s`` limits how long its healing waits for readiness."""
 
-    target: ServerName
     ready_timeout_s: float = Field(default=READY_TIMEOUT_S, gt=0)
 
     def assert_available(self, cluster: Cluster) -> None:
         if self.target in (OBSERVER, PROXY):
             raise UsageError(f"the {self.target} is never hit, the run's own record depends on it")
         cluster.process(self.target)
-
-    @property
-    def target_name(self) -> str:
-        return self.target
 
     @property
     def occupies(self) -> frozenset[str]:
@@ -81,7 +75,9 @@ class Kill(Ending):
 
     def confirm(self, context: FaultContext) -> Proof:
         if context.injected["signal"] != signal.SIGKILL:
-            raise FaultError(f"{self.target} ended otherwise than by SIGKILL: {_how(context.injected)}")
+            ended = context.injected
+            how = f"code {ended['code']}, signal {ended['signal']}"
+            raise FaultError(f"{self.target} ended otherwise than by SIGKILL: {how}")
         return _confirmed_down(context.cluster.process(self.target), context.injected)
 
 
@@ -145,16 +141,8 @@ def _proof(ended: Exit) -> Proof:
     return {"boot": ended.boot, "code": ended.code, "signal": ended.signal, "exit_ns": ended.at_ns}
 
 
-def _how(ended: Proof) -> str:
-    return f"code {ended['code']}, signal {ended['signal']}"
-
-
 def _confirmed_down(process: Process, injected: Proof) -> Proof:
-    if process.state is not ProcessState.DOWN or process.boot != injected["boot"]:
-        raise FaultError(
-            f"boot {injected['boot']} of {process.name} ended ({_how(injected)}), "
-            f"but it is {process.state} in boot {process.boot}"
-        )
+    assert_still_down(process, injected["boot"])
     return {"boot": process.boot, "state": str(process.state)}
 
 

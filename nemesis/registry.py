@@ -20,7 +20,7 @@ from pydantic import Field
 
 from cluster.interface import Bookie, Cluster, Process, ProcessState
 from cluster.waiting import wait_until
-from plans.grammar.names import BookieName, Bookies, Params
+from plans.grammar.names import BookieName, Bookies, Params, ServerName
 from protocol.errors import FaultError, NotReadyError, UsageError
 from protocol.faults import EFFECTS
 
@@ -80,6 +80,11 @@ class Fault(Params, ABC):
         """The target's name in the evidence: ``b1``, ``writer-b2``."""
 
     @property
+    def acting(self) -> Fault:
+        """The fault whose life this one has: another where its parameters make it one of another family."""
+        return self
+
+    @property
     def occupies(self) -> frozenset[str]:
         """Processes, disks and links that it occupies; each has at most one fault at a time."""
         return frozenset()
@@ -134,14 +139,20 @@ class CountingFault(Fault):
         """What it has done up to now; ``acted`` is the count. ``heal`` returns the same at the end."""
 
 
-class BookieFault(Fault):
-    """A fault of one bookie."""
+class ServerFault(Fault):
+    """A fault of one server or client."""
 
-    target: BookieName
+    target: ServerName
 
     @property
     def target_name(self) -> str:
         return self.target
+
+
+class BookieFault(ServerFault):
+    """A fault of one bookie."""
+
+    target: BookieName
 
 
 class BookiesFault(Fault):
@@ -166,7 +177,8 @@ def assert_still_down(process: Process, boot: int) -> None:
     """``FaultError`` unless the process has been down since that boot."""
     if process.state is not ProcessState.DOWN or process.boot != boot:
         raise FaultError(
-            f"{process.name} is {process.state} in boot {process.boot}: it was started meanwhile"
+            f"{process.name} was to stay down after boot {boot}, but it is {process.state} "
+            f"in boot {process.boot}: it was started meanwhile"
         )
 
 

@@ -85,7 +85,7 @@ class _Member(Leader[ChainLoad]):
             self.leadership.works(term, ledger, totals.acked)
             return False  # a leader that was replaced is ended by fencing
 
-        self.begin_adds(handle, self.params.entries_per_ledger, self.params)
+        self.begin_adds(handle, self.params.entries_per_ledger)
         self.await_adds(handle, self.params.entries_per_ledger, progress)
         return self._end(ledger, handle)
 

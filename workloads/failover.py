@@ -66,7 +66,7 @@ class _Member(Leader[FailoverLoad]):
             self.asker.release(handle)  # replaced before it had begun
             return
         entries = self.params.entries_per_ledger
-        self.begin_adds(handle, entries, self.params)
+        self.begin_adds(handle, entries)
         self.await_adds(handle, entries, lambda totals: not self.leadership.works(term, ledger, totals.acked))
         added = self.end_adds(handle)
         if not self.leadership.holds(term):

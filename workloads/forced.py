@@ -59,13 +59,7 @@ class _Writer(RollingWriter[ForcedLoad]):
         return not left
 
     def _add(self, ledger: int, handle: str, entries: int) -> bool:
-        added = self.asker.append(
-            handle,
-            entries,
-            entry_bytes=self.params.entry_bytes,
-            outstanding=self.params.outstanding,
-            rate_per_s=self.params.rate_per_s,
-        )
+        added = self.append(handle, entries)
         self.count(added)
         return self._goes_on(ledger, added)
 

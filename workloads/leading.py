@@ -11,22 +11,17 @@ from typing import TypeVar
 from pydantic import Field, model_validator
 
 from plans.grammar.names import Clients
-from plans.grammar.steps import LedgerShape
-from workloads.member import RETRY_S, Member
-from workloads.registry import Workload
+from workloads.member import RETRY_S, Writer
+from workloads.registry import WritingLoad
 
 
-class LeadingLoad(LedgerShape, Workload):
+class LeadingLoad(WritingLoad):
     """The possible writers, and the shape of the ledgers.
 
     Another takes over when no add was acknowledged to the writer for ``patience_s``.
     """
 
     writers: Clients = Field(min_length=2)
-    entries_per_ledger: int = Field(default=1000, ge=1)
-    entry_bytes: int = Field(default=1024, ge=64, le=4 * 1024 * 1024)
-    outstanding: int = Field(default=100, ge=1, le=100_000)
-    rate_per_s: float | None = Field(default=None, gt=0)
     patience_s: float = Field(default=2, gt=0)
 
     @model_validator(mode="after")
@@ -122,7 +117,7 @@ LeadT = TypeVar("LeadT", bound=LeadingLoad)
 
 
 @dataclass(eq=False)
-class Leader(Member[LeadT]):
+class Leader(Writer[LeadT]):
     """A client that may lead: it leads, or waits for the leader to hang."""
 
     leadership: Leadership

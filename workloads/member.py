@@ -12,23 +12,24 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from cluster.commands import CommandResult, Commands, Known, Totals
 from cluster.interface import Client, ProcessState
 from cluster.servers.client import Reply, await_reply
 from plans.grammar.steps import LedgerShape
 from protocol.errors import ClientError, NotReadyError
-from workloads.registry import LoadContext, Workload
+from workloads.registry import LoadContext, Workload, WritingLoad
 
 RETRY_S = 0.25
 _LOOK_S = 0.1
 _ACKED_LOOK_S = 0.5
-_PATIENCE_S = 30.0
+PATIENCE_S = 30.0
 _END_S = 10.0
 _A_MOMENT_S = 0.2
 _SAY_AGAIN_S = 10.0
 LoadT = TypeVar("LoadT", bound=Workload)
+WritingT = TypeVar("WritingT", bound=WritingLoad)
 
 
 class LoadEndedError(NotReadyError):
@@ -38,15 +39,14 @@ class LoadEndedError(NotReadyError):
 class Asker(Commands):
     """One user of one client; each thread has its own.
 
-    After ``stop`` is set a reply is still waited for, but no longer than ``patience_s``. A command raises
+    After ``stop`` is set a reply is still waited for, but no longer than ``PATIENCE_S``. A command raises
     ``ClientError`` when the process ended before it replied, :class:`LoadEndedError` when the load ended and
     no reply came.
     """
 
-    def __init__(self, client: Client, stop: threading.Event, *, patience_s: float = _PATIENCE_S) -> None:
+    def __init__(self, client: Client, stop: threading.Event) -> None:
         super().__init__(client, self._await)
         self._stop = stop
-        self._patience_s = patience_s
 
     def wait_for_next_boot(self) -> None:
         """Wait until the client was started again and answers, or the load ends."""
@@ -62,22 +62,11 @@ class Asker(Commands):
         def look() -> None:
             nonlocal deadline
             if deadline is None and self._stop.is_set():
-                deadline = time.monotonic() + self._patience_s
+                deadline = time.monotonic() + PATIENCE_S
             if deadline is not None and time.monotonic() > deadline:
-                raise LoadEndedError(f"{self.name} did not reply to {do!r} within {self._patience_s:g} s")
+                raise LoadEndedError(f"{self.name} did not reply to {do!r} within {PATIENCE_S:g} s")
 
         return await_reply(future, look)
-
-
-class Adds(Protocol):
-    """How a load adds: its parameters of these names."""
-
-    @property
-    def entry_bytes(self) -> int: ...
-    @property
-    def outstanding(self) -> int: ...
-    @property
-    def rate_per_s(self) -> float | None: ...
 
 
 @dataclass(eq=False)
@@ -133,27 +122,40 @@ class Member(ABC, Generic[LoadT]):
         self.context.stop.wait(RETRY_S)
         return None
 
-    def recover(self, ledger: int) -> Known:
-        """Open a ledger with recovery, once; counted when that succeeds."""
+    def recover(self, ledger: int, called: str = "") -> Known:
+        """Open a ledger with recovery, once; counted when that succeeds, else reported as ``called``."""
         handle = self.new_handle()
         opened = self.asker.open(handle, ledger, recovery=True)
         if opened.ok:
             self.context.totals.add(recovered=1)
             self.asker.release(handle)
         else:
-            self.say(f"ledger {ledger} is not recovered yet: {opened.refusal}")
+            self.say(f"{called or f'ledger {ledger}'} is not recovered yet: {opened.refusal}")
         return opened
 
-    def begin_adds(self, handle: str, entries: int | None, adds: Adds) -> bool:
-        """Begin to add, without a number until the end; whether the client accepted the command."""
+    def count(self, added: Totals) -> None:
+        """Add the results of adds to the totals; adds still in flight are unknown."""
+        unknown = added.unknown + added.outstanding
+        self.context.totals.add(acked=added.acked, unknown=unknown, failed=added.failed)
+
+
+class Writer(Member[WritingT]):
+    """A member that writes ledgers, in the way that the load's parameters say."""
+
+    def append(self, handle: str, entries: int | None, *, background: bool | None = None) -> Totals:
+        """Add entries as the load's parameters say; without a number until the end."""
         return self.asker.append(
             handle,
             entries,
-            entry_bytes=adds.entry_bytes,
-            outstanding=adds.outstanding,
-            rate_per_s=adds.rate_per_s,
-            background=True,
-        ).ok
+            entry_bytes=self.params.entry_bytes,
+            outstanding=self.params.outstanding,
+            rate_per_s=self.params.rate_per_s,
+            background=background,
+        )
+
+    def begin_adds(self, handle: str, entries: int | None) -> bool:
+        """Begin to add; whether the client accepted the command."""
+        return self.append(handle, entries, background=True).ok
 
     def await_adds(
         self, handle: str, entries: int, enough: Callable[[Totals], bool] = lambda _: False
@@ -176,11 +178,6 @@ class Member(ABC, Generic[LoadT]):
             added = self.asker.status(handle)
         self.count(added)
         return added
-
-    def count(self, added: Totals) -> None:
-        """Add the results of adds to the totals; adds still in flight are unknown."""
-        unknown = added.unknown + added.outstanding
-        self.context.totals.add(acked=added.acked, unknown=unknown, failed=added.failed)
 
     def broke(self, ledger: int, result: CommandResult) -> None:
         """Report and count a ledger that accepts no more adds."""

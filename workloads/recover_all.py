@@ -55,11 +55,5 @@ class _Recoverer(Member[RecoverAll]):
         if found is None or found[0].state is LedgerState.CLOSED:
             self.context.totals.add(closed_already=1)
             return
-        handle = self.new_handle()
-        opened = self.asker.open(handle, ledger, recovery=True)
-        if opened.ok:
-            self.context.totals.add(recovered=1)
-            self.asker.release(handle)
-        else:
+        if not self.recover(ledger, "a ledger").ok:  # one sentence for very many ledgers
             self.context.totals.add(refused=1)
-            self.say(f"a ledger is not recovered: {opened.refusal}")  # one sentence for very many ledgers

@@ -18,9 +18,8 @@ from random import Random
 from pydantic import Field
 
 from plans.grammar.names import Clients
-from plans.grammar.steps import LedgerShape
-from workloads.member import RETRY_S, Member
-from workloads.registry import Job, LoadContext, Workload, next_in, register
+from workloads.member import RETRY_S, Member, Writer
+from workloads.registry import Job, LoadContext, WritingLoad, next_in, register
 
 _WITHOUT_END = 2**62
 _A_MOMENT_S = 1.0
@@ -30,7 +29,7 @@ _TOTALS = ("ledgers", "acked", "unknown", "failed", "rolled", "recovered", "refu
 
 
 @register
-class RecoveryLoad(LedgerShape, Workload):
+class RecoveryLoad(WritingLoad):
     """Several recoverers open a ledger at the same time while its writer still writes.
 
     They begin when between none and ``entries_per_ledger`` adds are acknowledged, or when the ledger broke
@@ -40,12 +39,8 @@ class RecoveryLoad(LedgerShape, Workload):
     kind = "recovery"
     totals = _TOTALS
 
-    writers: Clients = Field(min_length=1)
     recoverers: Clients = Field(min_length=2)
     entries_per_ledger: int = Field(default=500, ge=1)
-    entry_bytes: int = Field(default=1024, ge=64, le=4 * 1024 * 1024)
-    outstanding: int = Field(default=100, ge=1, le=100_000)
-    rate_per_s: float | None = Field(default=None, gt=0)
 
     def jobs(self, context: LoadContext) -> Sequence[Job]:
         contests = Contests(context, self.recoverers)
@@ -128,7 +123,7 @@ class _Recoverer(Member[RecoveryLoad]):
 
 
 @dataclass(eq=False)
-class _Writer(Member[RecoveryLoad]):
+class _Writer(Writer[RecoveryLoad]):
     """A client whose ledgers are recovered while it writes."""
 
     contests: Contests
@@ -144,7 +139,7 @@ class _Writer(Member[RecoveryLoad]):
         self.context.created(self.name, ledger)
         contest: Contest | None = None
         try:
-            self.begin_adds(handle, None, self.params)  # only a fence or the end of the load stops them
+            self.begin_adds(handle, None)  # only a fence or the end of the load stops them
             self.await_adds(handle, taken_at)
             contest = self.contests.begin(ledger)
             self.await_adds(handle, _WITHOUT_END, lambda _: contest.over.is_set())

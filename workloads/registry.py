@@ -16,8 +16,11 @@ from queue import Empty, SimpleQueue
 from random import Random
 from typing import ClassVar, TypeVar
 
+from pydantic import Field
+
 from cluster.interface import Cluster
-from plans.grammar.names import Params
+from plans.grammar.names import Clients, Params
+from plans.grammar.steps import LedgerShape
 
 Job = Callable[[], None]
 """What one member of a load does until the load ends."""
@@ -36,6 +39,16 @@ class Workload(Params, ABC):
 
         A failed operation of a client is normal. If a client process is gone, its member waits for it.
         """
+
+
+class WritingLoad(LedgerShape, Workload):
+    """The writers, and the shape of the ledgers; rates are for each writer."""
+
+    writers: Clients = Field(min_length=1)
+    entries_per_ledger: int = Field(default=1000, ge=1)
+    entry_bytes: int = Field(default=1024, ge=64, le=4 * 1024 * 1024)
+    outstanding: int = Field(default=100, ge=1, le=100_000)
+    rate_per_s: float | None = Field(default=None, gt=0)
 
 
 WORKLOADS: dict[str, type[Workload]] = {}
@@ -130,10 +143,6 @@ class LoadContext:
         for inbox in self.followers:
             inbox.put(rolled)
         return rolled
-
-    def leave(self, rolled: Rolled) -> None:
-        """Pass a ledger that its writer leaves open to the member that recovers it."""
-        self.heirs[rolled.writer].put(rolled)
 
     def work(self) -> dict[str, int]:
         """Run the load until ``stop``, or until all members are done; the totals. An error of one ends it."""

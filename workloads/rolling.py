@@ -19,36 +19,30 @@ from pydantic import Field
 
 from cluster.commands import CommandResult, Totals
 from plans.grammar.names import ClientName, Clients
-from plans.grammar.steps import LedgerShape
 from protocol.errors import ClientError
-from workloads.member import RETRY_S, LoadEndedError, Member
-from workloads.registry import Inbox, Job, LoadContext, Rolled, Workload, next_in, register
+from workloads.member import RETRY_S, LoadEndedError, Member, Writer
+from workloads.registry import Inbox, Job, LoadContext, Rolled, WritingLoad, next_in, register
 
 _LOOK_S = 0.2
 _END_S = 1.0
 TOTALS = ("ledgers", "acked", "unknown", "failed", "closed", "rolled", "recovered", "read")
 
 
-class RollingLoad(LedgerShape, Workload):
+class RollingLoad(WritingLoad):
     """The writers, readers and closer, and the shape of the ledgers; rates are for each writer."""
 
     totals: ClassVar[Sequence[str]] = TOTALS
 
-    writers: Clients = Field(min_length=1)
     readers: Clients = ()
     closer: ClientName | None = None
-    entries_per_ledger: int = Field(default=1000, ge=1)
-    entry_bytes: int = Field(default=1024, ge=64, le=4 * 1024 * 1024)
-    outstanding: int = Field(default=100, ge=1, le=100_000)
     close_fraction: float = Field(default=0.5, ge=0, le=1)
-    rate_per_s: float | None = Field(default=None, gt=0)
 
 
 RollingT = TypeVar("RollingT", bound=RollingLoad)
 
 
 @dataclass(eq=False)
-class _Heir(Member[RollingT]):
+class _Heir(Writer[RollingT]):
     """Recovers ledgers that others left open."""
 
     inbox: Inbox
@@ -106,7 +100,7 @@ class RollingWriter(_Heir[RollingT]):
                 self.asker.release(handle)
         finally:
             if not rolled.settled.is_set():
-                self.context.leave(rolled)
+                self.context.heirs[self.name].put(rolled)
 
     def end_and_tell(self, ledger: int, handle: str) -> Totals:
         """The results of all adds of a ledger; a ledger that broke is reported."""
@@ -198,6 +192,6 @@ class AppendLoad(RollingLoad):
 class _AppendWriter(RollingWriter[AppendLoad]):
     def fill(self, ledger: int, handle: str) -> bool:
         entries = self.params.entries_per_ledger
-        if self.begin_adds(handle, entries, self.params):
+        if self.begin_adds(handle, entries):
             self.await_adds(handle, entries)
         return self.end_and_tell(ledger, handle).acked == entries

@@ -58,7 +58,7 @@ class _Writer(RollingWriter[StripedLoad]):
     """Adds until a ledger is full or has changed its ensemble often enough."""
 
     def fill(self, ledger: int, handle: str) -> bool:
-        if self.begin_adds(handle, self.params.entries_per_ledger, self.params):
+        if self.begin_adds(handle, self.params.entries_per_ledger):
             most = self.params.changes_per_ledger
             self.await_adds(handle, self.params.entries_per_ledger, lambda _: self._changes(ledger) >= most)
         added = self.end_and_tell(ledger, handle)

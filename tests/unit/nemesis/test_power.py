@@ -130,7 +130,7 @@ def test_a_loss_of_another_level_refutes_it(cluster: Any, nemesis: Nemesis, leve
 @pytest.mark.parametrize(("state", "boot"), [(ProcessState.RUNNING, 1), (ProcessState.DOWN, 2)])
 def test_a_bookie_that_was_started_meanwhile_refutes_it(cluster: Any, state: ProcessState, boot: int) -> None:
     nemesis = changing(cluster, lambda: vars(cluster.process("b2")).update(state=state, boot=boot))
-    with pytest.raises(FaultError, match=f"b2 is {state} in boot {boot}, not down"):
+    with pytest.raises(FaultError, match=f"boot 1, but it is {state} in boot {boot}"):
         inject(nemesis, "power_loss", targets=BOTH)
 
 

@@ -165,7 +165,7 @@ def test_a_writer_that_dies_again_while_it_comes_back_is_waited_for_again() -> N
 
 
 def test_a_load_ends_although_its_writer_is_paused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workloads.member.Asker.__init__, "__kwdefaults__", {"patience_s": 0.2})
+    monkeypatch.setattr(workloads.member, "PATIENCE_S", 0.2)
     cluster = fake_cluster("writer")
     cluster.clients["writer"].script["stop"] = SILENCE
     with running(cluster) as load:
