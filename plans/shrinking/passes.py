@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, TypeVar
 
 from plans.executed import BOOKIES as PINNED
-from plans.grammar.sequence import Place
 from plans.reading.document import KeyPath, Tree, changed, everything
 from plans.shrinking.ddmin import ddmin
-from plans.shrinking.units import LEDGERS, LOADS, SORTS, name_of, params_of, placed, units, without
+from plans.shrinking.units import LEDGERS, LOADS, SORTS, Unit, name_of, params_of, placed, units, without
 from protocol.addresses import is_bookie
 
 T = TypeVar("T")
@@ -63,7 +63,7 @@ def fewer_units(tree: Tree, fails: Fails) -> Tree:
     A failure mostly needs one of each of several sorts, and half of everything would lack one of them.
     """
     for sort in SORTS:
-        tree = _fewer(tree, units(tree["steps"], sort), fails)
+        tree = _without_most(tree, units(tree["steps"], sort), _without_units, fails)
     return tree
 
 
@@ -79,13 +79,13 @@ def only_about(tree: Tree, ledgers: Sequence[str], fails: Fails) -> Tree:
             for unit in units(tree["steps"], sort)
             if not any(place in unit for place in ledger)
         ]
-        smaller = {**tree, "steps": without(tree["steps"], frozenset[Place]().union(*gone))}
+        smaller = _without_units(tree, gone)
         if ledger and gone and fails(smaller):
             return smaller
     return tree
 
 
-def _source_of(ledger: str, steps: list[Tree]) -> frozenset[Place]:
+def _source_of(ledger: str, steps: list[Tree]) -> Unit:
     """The steps that make a ledger: it is created by name, or written by a load that has this writer."""
     writer = ledger.partition(".")[0]
     return frozenset(
@@ -98,33 +98,27 @@ def _source_of(ledger: str, steps: list[Tree]) -> frozenset[Place]:
 
 def fewer_steps(tree: Tree, fails: Fails) -> Tree:
     """The plan without single steps."""
-    return _fewer(tree, [frozenset({place}) for place, _ in placed(tree["steps"])], fails)
+    single = [Unit({place}) for place, _ in placed(tree["steps"])]
+    return _without_most(tree, single, _without_units, fails)
 
 
-def _fewer(tree: Tree, groups: list[frozenset[Place]], fails: Fails) -> Tree:
-    def less(gone: set[frozenset[Place]]) -> Tree:
-        return {**tree, "steps": without(tree["steps"], frozenset[Place]().union(*gone))}
-
-    return _without_most(tree, groups, less, fails)
+def _without_units(tree: Tree, gone: Iterable[Unit]) -> Tree:
+    return {**tree, "steps": without(tree["steps"], {place for unit in gone for place in unit})}
 
 
-def _without_most(tree: Tree, items: list[T], less: Callable[[set[T]], Tree], fails: Fails) -> Tree:
+def _without_most(tree: Tree, items: list[T], less: Callable[[Tree, set[T]], Tree], fails: Fails) -> Tree:
     """The tree without as many items as it can fail without; ``less`` gives the tree without some of them."""
 
     def only(some: list[T]) -> Tree:
-        return less(set(items) - set(some))
+        return less(tree, set(items) - set(some))
 
     return only(ddmin(items, lambda some: fails(only(some)))) if items else tree
 
 
 def no_times(tree: Tree, fails: Fails) -> Tree:
     """Without the times of steps."""
-    timed = [place for place, step in placed(tree["steps"]) if "at_s" in step]
-
-    def less(gone: set[Place]) -> Tree:
-        return _changed(tree, lambda place, step: _leave(step, {"at_s"}) if place in gone else step)
-
-    return _without_most(tree, timed, less, fails)
+    timed = [("steps", *place, "at_s") for place, step in placed(tree["steps"]) if "at_s" in step]
+    return _without_most(tree, timed, _without_paths, fails)
 
 
 def fewer_settings(tree: Tree, fails: Fails) -> Tree:
@@ -136,17 +130,9 @@ def fewer_settings(tree: Tree, fails: Fails) -> Tree:
         paths += [("cluster", conf, key) for key in cluster.get(conf, {})]
     paths += [(key,) for key in ("limits", "required") if key in tree]
     for place, step in placed(tree["steps"]):
-        above = (*_path(place), name_of(step))
+        above = ("steps", *place, name_of(step))
         paths += [(*above, key) for key in params_of(step) if key not in _NEVER_LESS]
-    return _without_most(tree, paths, lambda gone: _without_paths(tree, gone), fails)
-
-
-def _path(place: Place) -> KeyPath:
-    """How to reach the step at this place from the top of the tree."""
-    path: KeyPath = ("steps", place[0])
-    for branch, index in zip(place[1::2], place[2::2], strict=True):
-        path = (*path, "together", branch, index)
-    return path
+    return _without_most(tree, paths, _without_paths, fails)
 
 
 def _without_paths(tree: Tree, gone: set[KeyPath]) -> Tree:
@@ -173,44 +159,29 @@ def smaller_cluster(tree: Tree, fails: Fails) -> Tree:
 
 
 def _with_bookies(tree: Tree, bookies: int) -> Tree | None:
-    """The plan on ``bookies`` bookies: named bookies are renumbered and ensembles reduced."""
-    every = [step for _, step in placed(tree["steps"])]
-    hit = dict.fromkeys(name for step in every for name in _bookies_in(_unpinned(step)))
+    """The plan on ``bookies`` bookies: named bookies are renumbered and ensembles reduced.
+
+    A first ensemble that the plan names is kept where enough of its bookies are left.
+    """
+    smaller = copy.deepcopy({**tree, "cluster": {**tree.get("cluster", {}), "bookies": bookies}})
+    steps = [step for _, step in placed(smaller["steps"])]
+    pinned = [step.get("create", {}).pop(PINNED, None) or [] for step in steps]
+    hit = dict.fromkeys(name for step in steps for name in _bookies_in(step))
     if len(hit) > bookies:
         return None
-    named = {**hit, **dict.fromkeys(name for step in every for name in _bookies_in(step))}
-    new = {old: f"b{number}" for number, old in enumerate(list(named)[:bookies], start=1)}
-
-    def cut(_: Place, step: Tree) -> Tree:
+    named = [*hit, *(name for name in dict.fromkeys(chain.from_iterable(pinned)) if name not in hit)]
+    new = {old: f"b{number}" for number, old in enumerate(named[:bookies], start=1)}
+    for step, former in zip(steps, pinned, strict=True):
         name = name_of(step)
-        params = _renamed(_unpinned(step)[name], new)
-        if name in _SHAPED and isinstance(params, dict):
-            params = _shaped(params, bookies)
-        if pinned := _pinned(step):
-            left = [new[old] for old in pinned if old in new][: params.get("ensemble", 3)]
-            params = {**params, PINNED: left} if len(left) == params.get("ensemble", 3) else params
-        when = {"when": _renamed(step["when"], new)} if "when" in step else {}
-        return {**step, name: params, **when}
-
-    return {**_changed(tree, cut), "cluster": {**tree.get("cluster", {}), "bookies": bookies}}
-
-
-def _pinned(step: Tree) -> list[str]:
-    """The first ensemble of the ledger that a step creates, when the plan names it."""
-    return list(params_of(step).get(PINNED) or ()) if name_of(step) == "create" else []
-
-
-def _unpinned(step: Tree) -> Tree:
-    if not _pinned(step):
-        return step
-    return {**step, name_of(step): _leave(step[name_of(step)], {PINNED})}
-
-
-def _shaped(params: Tree, bookies: int) -> Tree:
-    """E and WQ no more than there are bookies."""
-    if params.get("ensemble", 3) <= bookies:
-        return params
-    return {**params, "ensemble": bookies, "write_quorum": min(params.get("write_quorum", 3), bookies)}
+        step |= _renamed({key: step[key] for key in (name, "when") if key in step}, new)
+        if name in _SHAPED and step[name].get("ensemble", 3) > bookies:
+            write_quorum = min(step[name].get("write_quorum", 3), bookies)
+            step[name] |= {"ensemble": bookies, "write_quorum": write_quorum}
+        ensemble = params_of(step).get("ensemble", 3)
+        left = [new[old] for old in former if old in new][:ensemble]
+        if former and len(left) == ensemble:
+            step[name][PINNED] = left
+    return smaller
 
 
 def _bookies_in(value: object) -> Iterator[str]:
@@ -235,7 +206,7 @@ def smaller_amounts(tree: Tree, fails: Fails) -> Tree:
     return tree
 
 
-def _smallest(tree: Tree, place: Place, key: str, value: float, fails: Fails) -> Tree:
+def _smallest(tree: Tree, place: KeyPath, key: str, value: float, fails: Fails) -> Tree:
     amount = 1.0
     for _ in range(_MOST_HALVES):
         smaller = int(amount) if isinstance(value, int) else amount
@@ -264,34 +235,10 @@ def fewer_clients(tree: Tree, fails: Fails) -> Tree:
     return smaller if smaller != tree and fails(smaller) else tree
 
 
-def _with(tree: Tree, place: Place, key: str, value: object) -> Tree:
-    def change(here: Place, step: Tree) -> Tree:
-        return {**step, name_of(step): {**params_of(step), key: value}} if here == place else step
-
-    return _changed(tree, change)
-
-
-def _changed(tree: Tree, change: Callable[[Place, Tree], Tree]) -> Tree:
-    return {**tree, "steps": _changed_steps(tree["steps"], change, ())}
-
-
-def _changed_steps(steps: list[Tree], change: Callable[[Place, Tree], Tree], path: Place) -> list[Tree]:
-    changed = []
-    for index, step in enumerate(steps):
-        here = (*path, index)
-        if "together" in step:
-            branches = [
-                _changed_steps(branch, change, (*here, number))
-                for number, branch in enumerate(step["together"])
-            ]
-            changed.append({**step, "together": branches})
-        else:
-            changed.append(change(here, step))
+def _with(tree: Tree, place: KeyPath, key: str, value: object) -> Tree:
+    changed = copy.deepcopy(tree)
+    params_of(dict(placed(changed["steps"]))[place])[key] = value
     return changed
-
-
-def _leave(tree: Tree, gone: set[str]) -> Tree:
-    return {key: value for key, value in tree.items() if key not in gone}
 
 
 PASSES: dict[str, Callable[[Tree, Fails], Tree]] = {

@@ -1,19 +1,18 @@
 """Which steps of a plan belong together: a fault with its end, a load with its end, a ledger's acts.
 
-Works on the tree of a plan. A step's place is the indexes that lead to it, as in
-:mod:`plans.grammar.sequence`; a step that is taken away takes empty branches and blocks with it.
+Works on the tree of a plan. A step's place is its path from the list of steps; a step that is taken away
+takes empty branches and blocks with it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from plans.grammar.sequence import Place
-from plans.reading.document import Tree
+from plans.reading.document import KeyPath, Tree
 from plans.reading.walk import MODIFIERS
 from protocol.faults import EFFECTS, effects_of
 
-Unit = frozenset[Place]
+Unit = frozenset[KeyPath]
 LOADS, LEDGERS, FAULTS, OTHERS = "load", "ledger", "fault", "other"
 SORTS = (LOADS, LEDGERS, FAULTS, OTHERS)
 """Sorts of units, in the order in which they are tried."""
@@ -29,17 +28,17 @@ def params_of(step: Tree) -> Tree:
     return step[name_of(step)] or {}
 
 
-def placed(steps: Sequence[Tree], path: Place = ()) -> Iterator[tuple[Place, Tree]]:
+def placed(steps: Sequence[Tree], path: KeyPath = ()) -> Iterator[tuple[KeyPath, Tree]]:
     """Every single step with its place, those of blocks included, in the order of the plan."""
     for index, step in enumerate(steps):
         if "together" in step:
             for number, branch in enumerate(step["together"]):
-                yield from placed(branch, (*path, index, number))
+                yield from placed(branch, (*path, index, "together", number))
         else:
             yield (*path, index), step
 
 
-def without(steps: Sequence[Tree], gone: Collection[Place], path: Place = ()) -> list[Tree]:
+def without(steps: Sequence[Tree], gone: Collection[KeyPath], path: KeyPath = ()) -> list[Tree]:
     """The steps without those at these places; a block of one branch becomes that branch's steps."""
     left: list[Tree] = []
     for index, step in enumerate(steps):
@@ -50,7 +49,7 @@ def without(steps: Sequence[Tree], gone: Collection[Place], path: Place = ()) ->
         branches = [
             branch
             for number, old in enumerate(step["together"])
-            if (branch := without(old, gone, (*here, number)))
+            if (branch := without(old, gone, (*here, "together", number)))
         ]
         if len(branches) > 1:
             left.append({**step, "together": branches})
@@ -64,7 +63,7 @@ def units(steps: Sequence[Tree], sort: str | None = None) -> list[Unit]:
 
     With ``sort`` only those of one sort.
     """
-    groups: dict[str, set[Place]] = {}
+    groups: dict[str, set[KeyPath]] = {}
     sorts: dict[str, str] = {}
     open_faults: dict[str, str] = {}
     for place, step in placed(steps):
@@ -81,7 +80,7 @@ def _sort(step: Tree, key: str) -> str:
     return FAULTS if name_of(step) in EFFECTS else OTHERS
 
 
-def _key(place: Place, step: Tree, open_faults: dict[str, str]) -> str:
+def _key(place: KeyPath, step: Tree, open_faults: dict[str, str]) -> str:
     """The name of the step's group; ``open_faults`` maps what a later step may end to its group."""
     name, params = name_of(step), params_of(step)
     own = f"step {place}"
