@@ -14,6 +14,7 @@ from pydantic import Field
 from plans.grammar.names import AnyMode, Params
 from plans.load import scenarios
 from plans.matrix import Matrix
+from plans.models import Value
 from plans.reading.document import parse_file
 from plans.reading.mistakes import checked, modelled
 from plans.reading.nearest import unknown
@@ -34,7 +35,6 @@ def _assert_scenario(value: str) -> None:
 
 
 Scenario = Annotated[str, checked(_assert_scenario)]
-Value = bool | int | float | str
 
 
 class Runs(Params):

@@ -97,6 +97,7 @@ BookieSettings = Annotated[Settings, checked(_assert_directories)]
 SHARED, OWN = "shared", "own"
 _LEAST_XFS_MB = 300
 _QUORUMS = re.compile(r"(\d)/(\d)/(\d)")
+MOST_ENSEMBLE = 6
 
 
 def quorums_of(text: str) -> Quorums:
@@ -105,6 +106,17 @@ def quorums_of(text: str) -> Quorums:
     if matched is None:
         raise ValueError(f"`{text}` is not E/WQ/AQ, as in 3/3/2")
     return Quorums(*(int(part) for part in matched.groups()))
+
+
+def _assert_small(text: str) -> None:
+    if (ensemble := quorums_of(text).ensemble) > MOST_ENSEMBLE:
+        raise ValueError(
+            f"an ensemble of {ensemble} is more than the {MOST_ENSEMBLE} that one machine carries"
+        )
+
+
+QuorumsText = Annotated[str, checked(_assert_small)]
+"""``3/3/2``, of a plan that is made for many runs."""
 
 
 def quorum_keys(quorums: Quorums) -> dict[str, int]:

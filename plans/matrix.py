@@ -15,28 +15,21 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from plans.cluster import quorum_keys, quorums_of
+from plans.cluster import MOST_ENSEMBLE, QuorumsText, quorum_keys, quorums_of
 from plans.grammar.names import Params, bookie_names
 from plans.reading.document import Tree
-from plans.reading.mistakes import checked
 from protocol.quorums import Quorums
 
 ENTRIES = 50
 MODES = ("unprotected", "protected", "journal")
 Kept = Literal["all", "perhaps", "none", "refused"]
-_MOST = 6
-
-
-def _assert_quorums(value: str) -> None:
-    if quorums_of(value).ensemble > _MOST:
-        raise ValueError(f"`{value}`: a matrix takes ensembles of at most {_MOST}")
 
 
 class Matrix(Params):
     """The cells: every combination in which a ledger has enough bookies to lose."""
 
-    quorums: tuple[Annotated[str, checked(_assert_quorums)], ...] = Field(min_length=1)
-    lost: tuple[Annotated[int, Field(ge=1, le=_MOST)], ...] = Field(min_length=1)
+    quorums: tuple[QuorumsText, ...] = Field(min_length=1)
+    lost: tuple[Annotated[int, Field(ge=1, le=MOST_ENSEMBLE)], ...] = Field(min_length=1)
     loss: tuple[Literal["process", "power", "disks"], ...] = ("process",)
 
 

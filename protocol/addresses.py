@@ -48,7 +48,7 @@ def bookie_name(number: int) -> str:
 
 def bookie_number(name: str) -> int:
     """1 for ``b1``; ``ValueError`` for a name that is no bookie's."""
-    if not re.fullmatch(r"b[1-9][0-9]?", name):
+    if not is_bookie(name):
         raise ValueError(f"{name!r} is no bookie's name (b1..b{MAX_BOOKIES})")
     return int(name[1:])
 

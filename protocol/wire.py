@@ -1,8 +1,8 @@
 """BookKeeper's bytes: ledger metadata as ZooKeeper holds it, and protocol V3 requests and answers.
 
-Pure: bytes in, objects out; no sockets, ZooKeeper client or files. The messages that this project
-reads or sends are described here field by field (numbers and types from DataFormats.proto and
-BookkeeperProtocol.proto of BookKeeper 4.14 to 4.18).
+Pure: bytes in, objects out; no sockets, ZooKeeper client or files. The fields that this project reads or
+sends are described here (numbers and types from DataFormats.proto and BookkeeperProtocol.proto of
+BookKeeper 4.14 to 4.18); others are passed over.
 """
 
 # mypy: disable-error-code="import-untyped"
@@ -34,28 +34,22 @@ _LEDGER_PATH = re.compile(r"/(\d{2,3})((?:/\d{4})+)/L(\d{4})")
 
 _F = descriptor_pb2.FieldDescriptorProto
 _OPTIONAL, _REPEATED = _F.LABEL_OPTIONAL, _F.LABEL_REPEATED
+_STATE = "State"
 _MESSAGES: dict[str, dict[str, tuple[int, Any]]] = {
     "Segment": {"ensembleMember": (1, [_F.TYPE_STRING]), "firstEntryId": (2, _F.TYPE_INT64)},
-    "CustomMetadata": {"key": (1, _F.TYPE_STRING), "value": (2, _F.TYPE_BYTES)},
     "LedgerMetadataFormat": {
         "quorumSize": (1, _F.TYPE_INT32),
         "ensembleSize": (2, _F.TYPE_INT32),
         "length": (3, _F.TYPE_INT64),
         "lastEntryId": (4, _F.TYPE_INT64),
-        "state": (5, "State"),
+        "state": (5, _STATE),
         "segment": (6, ["Segment"]),
-        "digestType": (7, "DigestType"),
-        "password": (8, _F.TYPE_BYTES),
         "ackQuorumSize": (9, _F.TYPE_INT32),
-        "ctime": (10, _F.TYPE_INT64),
-        "customMetadata": (11, ["CustomMetadata"]),
-        "cToken": (12, _F.TYPE_INT64),
     },
     "Header": {
         "version": (1, _F.TYPE_INT32),
         "operation": (2, _F.TYPE_INT32),
         "txnId": (3, _F.TYPE_UINT64),
-        "priority": (4, _F.TYPE_UINT32),
     },
     "ReadRequest": {"ledgerId": (1, _F.TYPE_INT64), "entryId": (2, _F.TYPE_INT64)},
     "Request": {"header": (1, "Header"), "readRequest": (100, "ReadRequest")},
@@ -64,17 +58,12 @@ _MESSAGES: dict[str, dict[str, tuple[int, Any]]] = {
         "ledgerId": (2, _F.TYPE_INT64),
         "entryId": (3, _F.TYPE_INT64),
         "body": (4, _F.TYPE_BYTES),
-        "maxLAC": (5, _F.TYPE_INT64),
     },
     "Response": {
         "header": (1, "Header"),
         "status": (2, _F.TYPE_INT32),
         "readResponse": (100, "ReadResponse"),
     },
-}
-_ENUMS = {
-    "State": {"OPEN": 1, "IN_RECOVERY": 2, "CLOSED": 3},
-    "DigestType": {"CRC32": 1, "HMAC": 2, "CRC32C": 3, "DUMMY": 4},
 }
 
 
@@ -106,7 +95,7 @@ def decode_metadata(data: bytes) -> LedgerMetadata:
         if version == _VERSION_THREE:
             message.ParseFromString(_delimited(rest))
         elif version == 2:
-            text_format.Parse(rest.decode(), message)
+            text_format.Parse(rest.decode(), message, allow_unknown_field=True)
         else:
             raise ValueError(f"ledger metadata has format {version}, known are 1, 2 and 3")
     except (DecodeError, text_format.ParseError) as error:
@@ -222,10 +211,9 @@ def _message(name: str) -> Any:
 @cache
 def _classes() -> dict[str, Any]:
     file = descriptor_pb2.FileDescriptorProto(name="fencepost.proto", package="fencepost", syntax="proto2")
-    for name, values in _ENUMS.items():
-        enum = file.enum_type.add(name=name)
-        for value, number in values.items():
-            enum.value.add(name=value, number=number)
+    states = file.enum_type.add(name=_STATE)
+    for state in LedgerState:
+        states.value.add(name=state.name, number=state)
     for name, fields in _MESSAGES.items():
         message = file.message_type.add(name=name)
         for field, (number, kind) in fields.items():
@@ -243,7 +231,7 @@ def _add_field(message: Any, name: str, number: int, kind: Any) -> None:
     label, kind = (_REPEATED, kind[0]) if isinstance(kind, list) else (_OPTIONAL, kind)
     field = message.field.add(name=name, number=number, label=label)
     if isinstance(kind, str):
-        field.type = _F.TYPE_ENUM if kind in _ENUMS else _F.TYPE_MESSAGE
+        field.type = _F.TYPE_ENUM if kind == _STATE else _F.TYPE_MESSAGE
         field.type_name = f".fencepost.{kind}"
     else:
         field.type = kind

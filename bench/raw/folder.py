@@ -133,8 +133,6 @@ def _metadata(state: str, last_entry: int) -> str:
         lastEntryId=last_entry,
         state=state,
         segment=[{"ensembleMember": [f"{name}:3181" for name in BOOKIES], "firstEntryId": 0}],
-        digestType="CRC32C",
-        password=b"fencepost",
         ackQuorumSize=2,
     )
     return base64.b64encode(content).decode()

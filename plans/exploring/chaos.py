@@ -48,11 +48,14 @@ def expand(chaos: Chaos, random: Random, names: Names) -> Together:
     timed: list[tuple[float, int, list[StepSpec]]] = []
     planned = list(schedule(chaos, random, names))
     alone = _ending_alone(planned)
+    settling = []  # another fault in force may prevent the awaited state
+    if chaos.settle_timeout_s is not None:
+        quiet = Quiet(timeout_s=chaos.settle_timeout_s, otherwise="finish")
+        settling = [StepSpec(name="wait_for", params=quiet)]
     for order, scheduled in enumerate(planned):
         begin = StepSpec(name=scheduled.fault.name, params=scheduled.fault.params, at_s=scheduled.at_s)
         timed.append((scheduled.at_s, order, [begin]))
-        settling = _settling(chaos) if order in alone else ()
-        timed.append((scheduled.end_s, order, [_end(scheduled), *settling]))
+        timed.append((scheduled.end_s, order, [_end(scheduled), *(settling if order in alone else ())]))
     timed.sort(key=lambda one: one[:2])
     steps = tuple(step for _, _, several in timed for step in several)
     lasts = StepSpec(name="wait_for", params=Elapsed(for_s=chaos.for_s))
@@ -154,16 +157,15 @@ def _parts(target: str) -> set[str]:
 
 
 def _end(scheduled: ScheduledFault) -> StepSpec:
-    step = effects_of(scheduled.fault.name).undone_by
+    target, step = scheduled.target, effects_of(scheduled.fault.name).undone_by
+    params: Start | Resume | Heal
     if step == "start":
-        return StepSpec(
-            name="start", params=Start(target=scheduled.target, checked=False), at_s=scheduled.end_s
-        )
-    if step == "resume":
-        return StepSpec(name="resume", params=Resume(target=scheduled.target), at_s=scheduled.end_s)
-    several = len(_parts(scheduled.target)) != 1
-    heal = Heal(kind=scheduled.fault.name, target=None if several else scheduled.target)
-    return StepSpec(name="heal", params=heal, at_s=scheduled.end_s)
+        params = Start(target=target, checked=False)
+    elif step == "resume":
+        params = Resume(target=target)
+    else:
+        params = Heal(kind=scheduled.fault.name, target=target if len(_parts(target)) == 1 else None)
+    return StepSpec(name=step, params=params, at_s=scheduled.end_s)
 
 
 def _ending_alone(planned: Sequence[ScheduledFault]) -> set[int]:
@@ -172,9 +174,3 @@ def _ending_alone(planned: Sequence[ScheduledFault]) -> set[int]:
     ends = [(scheduled.end_s, number) for number, scheduled in enumerate(planned)]
     latest = list(accumulate(ends, max))  # of all that began no later, which end is the last
     return {end[1] for end in ends if latest[bisect_right(begins, end[0]) - 1] == end}
-
-
-def _settling(chaos: Chaos) -> Iterator[StepSpec]:
-    """The wait after the end of a fault; another fault in force may prevent the awaited state."""
-    if chaos.settle_timeout_s is not None:
-        yield StepSpec(name="wait_for", params=Quiet(timeout_s=chaos.settle_timeout_s, otherwise="finish"))

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from plans.cluster import quorums_of
+from plans.cluster import QuorumsText
 from plans.exploring.faults import KINDS
 from plans.grammar.names import AnyMode, Params, Range
 from plans.reading.document import parse_file
@@ -24,18 +24,7 @@ DEFAULT = Path(__file__).parent / "default.yaml"
 THE_DEFAULT_RELEASE = "default"
 NO_LOAD = "none"
 LOADS = (NO_LOAD, "append", "recovery", "failover", "striped", "forced", "churn")
-MOST_ENSEMBLE = 6
 
-
-def _assert_quorums(value: str) -> None:
-    ensemble = quorums_of(value).ensemble
-    if ensemble > MOST_ENSEMBLE:
-        raise ValueError(
-            f"an ensemble of {ensemble} is more than the {MOST_ENSEMBLE} that one machine carries"
-        )
-
-
-QuorumsText = Annotated[str, checked(_assert_quorums)]
 Release = Annotated[str, checked(lambda value: value == THE_DEFAULT_RELEASE or parts(value))]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 SettingChoices = dict[str, Annotated[tuple[bool | int | float | str, ...], Field(min_length=1)]]

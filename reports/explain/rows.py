@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
+import pyarrow.dataset as ds
 
 from evidence.collected import read_collection
 from evidence.folder import RunFolder
@@ -31,13 +31,9 @@ class Tables:
         self, name: str, where: pc.Expression | None = None, *, columns: Sequence[str] | None = None
     ) -> pa.Table:
         """The rows of a table for which ``where`` holds, in no order; all columns unless some are named."""
-        files = sorted((self.folder.tables / name).rglob("*.parquet"))
-        wanted = None if columns is None else list(columns)
-        parts = [pq.read_table(file, partitioning=None, filters=where, columns=wanted) for file in files]
-        if parts:
-            return pa.concat_tables(parts)
-        empty = TABLES[name].empty_table()
-        return empty if wanted is None else empty.select(wanted)
+        files = sorted(map(str, (self.folder.tables / name).rglob("*.parquet")))
+        rows = ds.dataset(files, schema=TABLES[name], format="parquet")
+        return rows.to_table(filter=where, columns=None if columns is None else list(columns))
 
     def rows(self, row: type[Row], where: pc.Expression | None = None) -> list[Row]:
         """The same rows as dictionaries, of the table that has this type of row."""

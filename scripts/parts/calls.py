@@ -1,6 +1,6 @@
 """Commands that run side by side and are all ended when one thread is interrupted; counts of tests.
 
-Tests are counted from JUnit reports (pytest, surefire) and from ``go test -json``. Standard library only.
+Tests are counted from JUnit reports (pytest, surefire) and from ``go test -json``.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import subprocess
 import sys
 import threading
 import time
-import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
+from junitparser import JUnitXml
 from stamp import ROOT
 
 TIMEOUT_S = 7200
@@ -108,12 +108,10 @@ def junit(reports: Iterable[Path], *, newer_than: float = 0) -> Counts:
     for report in reports:
         if not report.is_file() or report.stat().st_mtime < newer_than:
             continue
-        root = ElementTree.parse(report).getroot()  # noqa: S314  # written by our own tools a moment ago
-        for suite in [root] if root.tag == "testsuite" else root.findall("testsuite"):
-            failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
-            skipped = int(suite.get("skipped", 0))
-            passed = int(suite.get("tests", 0)) - failed - skipped
-            counts.update(passed=passed, failed=failed, skipped=skipped)
+        found = JUnitXml.fromfile(str(report))
+        found.update_statistics()
+        failed = found.failures + found.errors
+        counts.update(passed=found.tests - failed - found.skipped, failed=failed, skipped=found.skipped)
     return counts
 
 
