@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 
 from cluster.interface import Bookie, Cluster, ProcessState
 from nemesis.registry import BookieFault, FaultContext, Proof, register
-from nemesis.storage import Part, Tampering, assert_down, files_below, folders
+from nemesis.storage import Part, Tampering, assert_down, by_place, files_below, folders
 from plans.grammar.names import GivenFault
 from protocol.errors import FaultError, UsageError
 
@@ -163,13 +163,9 @@ class Corrupt(BookieFault, Tampering):
 
     def _sums(self, bookie: Bookie) -> dict[str, str]:
         """The checksum of each file, by its place and its path from there."""
-        places = bookie.places()
-        return {
-            f"{name}/{path.relative_to(root)}": hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in self._files(places)
-            for name, root in places.items()
-            if path.is_relative_to(root)
-        }
+        selected = {*self._files(bookie.places())}
+        files = ((name, path) for name, path in by_place(bookie).items() if path in selected)
+        return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files}
 
 
 def _located(place: int, written: Mapping[Path, int]) -> tuple[Path, int]:

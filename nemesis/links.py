@@ -59,8 +59,8 @@ class LinksFault(Fault):
     """A fault of whole links; each defines its links, its order to them, and the state that confirms it."""
 
     @abstractmethod
-    def hits(self, pair: Pair) -> bool:
-        """Whether this link is one of its links."""
+    def pairs(self, links: Links) -> Sequence[Pair]:
+        """Its links."""
 
     @abstractmethod
     def apply(self, links: Links, pair: Pair) -> None:
@@ -81,10 +81,6 @@ class LinksFault(Fault):
         waiting = [pair for pair in pairs if self.waits_for_receivers(cluster.links, pair)]
         if reason := _paused_end(waiting, cluster):
             raise UsageError(reason)
-
-    def pairs(self, links: Links) -> Sequence[Pair]:
-        """Its links."""
-        return [pair for pair in links.pairs() if self.hits(pair)]
 
     def claims(self, cluster: Cluster) -> frozenset[str]:
         return frozenset(link_name(*pair) for pair in self.pairs(cluster.links))
@@ -137,8 +133,8 @@ class LinkFault(Link, LinksFault):
         assert_link(self.pair, cluster.links)
         super().assert_available(cluster)
 
-    def hits(self, pair: Pair) -> bool:
-        return pair == self.pair
+    def pairs(self, links: Links) -> Sequence[Pair]:  # noqa: ARG002  # it is always the same
+        return [self.pair]
 
 
 class Partition(LinksFault):
@@ -247,8 +243,8 @@ class Isolate(Partition, ServerFault):
     def silent(self) -> Way | None:
         return None if self.by == "cut" else Way.BOTH
 
-    def hits(self, pair: Pair) -> bool:
-        return self.target in pair and pair[0] != OBSERVER
+    def pairs(self, links: Links) -> Sequence[Pair]:
+        return [pair for pair in links.pairs() if self.target in pair and pair[0] != OBSERVER]
 
 
 def _held(links: Links, pairs: Sequence[Pair], way: Way) -> Proof:

@@ -8,6 +8,7 @@ end is no unplanned death.
 from __future__ import annotations
 
 import signal
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -44,9 +45,19 @@ class ProcessFault(ServerFault):
 class Ending(ProcessFault):
     """A fault that ends the process; healing is its next boot."""
 
+    by_sigkill: ClassVar[bool]
+
     @property
     def takes_down(self) -> tuple[str, ...]:
         return (self.target,)
+
+    def confirm(self, context: FaultContext) -> Proof:
+        process, ended = context.cluster.process(self.target), context.injected
+        if (ended["signal"] == signal.SIGKILL) is not self.by_sigkill:
+            how = "otherwise than by SIGKILL" if self.by_sigkill else "by SIGKILL, not in its own order"
+            raise FaultError(f"{self.target} ended {how}: code {ended['code']}, signal {ended['signal']}")
+        assert_still_down(process, ended["boot"])
+        return {"boot": process.boot, "state": str(process.state)}
 
     def heal(self, context: FaultContext) -> Proof:
         process = context.cluster.process(self.target)
@@ -65,6 +76,7 @@ class Kill(Ending):
 
     kind = "kill"
     supersedes = frozenset({"pause"})
+    by_sigkill = True
 
     def inject(self, context: FaultContext) -> Proof:
         """Nothing is flushed, nothing is sent."""
@@ -72,13 +84,6 @@ class Kill(Ending):
         ended = process.kill()
         process.capture_disk()
         return _proof(ended)
-
-    def confirm(self, context: FaultContext) -> Proof:
-        if context.injected["signal"] != signal.SIGKILL:
-            ended = context.injected
-            how = f"code {ended['code']}, signal {ended['signal']}"
-            raise FaultError(f"{self.target} ended otherwise than by SIGKILL: {how}")
-        return _confirmed_down(context.cluster.process(self.target), context.injected)
 
 
 @register
@@ -89,15 +94,11 @@ class Stop(Ending):
     """
 
     kind = "stop"
+    by_sigkill = False
     timeout_s: float = Field(default=60, gt=0)
 
     def inject(self, context: FaultContext) -> Proof:
         return _proof(context.cluster.process(self.target).stop(self.timeout_s))
-
-    def confirm(self, context: FaultContext) -> Proof:
-        if context.injected["signal"] == signal.SIGKILL:
-            raise FaultError(f"{self.target} was ended by SIGKILL, not in its own order")
-        return _confirmed_down(context.cluster.process(self.target), context.injected)
 
 
 @register
@@ -139,11 +140,6 @@ class Pause(ProcessFault):
 
 def _proof(ended: Exit) -> Proof:
     return {"boot": ended.boot, "code": ended.code, "signal": ended.signal, "exit_ns": ended.at_ns}
-
-
-def _confirmed_down(process: Process, injected: Proof) -> Proof:
-    assert_still_down(process, injected["boot"])
-    return {"boot": process.boot, "state": str(process.state)}
 
 
 def restart(process: Process, *, timeout_s: float) -> Proof:

@@ -189,14 +189,14 @@ class SwapDisks(BookiesFault):
         bookies = self.bookies(context.cluster)
         for bookie in bookies:
             bookie.capture_disk()  # What it held at its death is not what it gets now.
-        before = {bookie.name: _listed(bookie) for bookie in bookies}
+        before = {bookie.name: _sizes(bookie) for bookie in bookies}
         _exchange(*bookies)
         return {"files": before}
 
     def confirm(self, context: FaultContext) -> Proof:
         one, other = self.bookies(context.cluster)
         for bookie, former in ((one, other), (other, one)):
-            if _listed(bookie) != context.injected["files"][former.name]:
+            if _sizes(bookie) != context.injected["files"][former.name]:
                 raise FaultError(f"{bookie.name} does not have the files that {former.name} had")
         return {"swapped": list(self.targets)}
 
@@ -217,13 +217,14 @@ class SwapDisks(BookiesFault):
         return {"swapped_back": True, "restarted": [bookie.name for bookie in running]}
 
 
-def _listed(bookie: Bookie) -> dict[str, int]:
-    """The size of each file, by its place and its path from there."""
-    return {
-        f"{name}/{path.relative_to(folder)}": path.stat().st_size
-        for name, folder in bookie.places().items()
-        for path in files_below(folder)
-    }
+def by_place(bookie: Bookie) -> dict[str, Path]:
+    """Every file of a bookie, by its place and its path from there."""
+    places = bookie.places().items()
+    return {f"{name}/{path.relative_to(root)}": path for name, root in places for path in files_below(root)}
+
+
+def _sizes(bookie: Bookie) -> dict[str, int]:
+    return {name: path.stat().st_size for name, path in by_place(bookie).items()}
 
 
 def _exchange(one: Bookie, other: Bookie) -> None:

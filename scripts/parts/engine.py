@@ -15,7 +15,6 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -112,11 +111,7 @@ def install_and_start() -> None:
     if os.geteuid() != 0:
         raise PrerequisiteError("starting an engine needs root: sudo service docker start")
     _start()
-    for _ in range(_START_TIMEOUT_S):
-        if lacking() is None:
-            return
-        time.sleep(1)
-    raise FencepostError(f"the engine was started and does not answer after {_START_TIMEOUT_S} s")
+    wait_until(lambda: ((reason := lacking()) is None, str(reason)), _START_TIMEOUT_S, "the engine to answer")
 
 
 def _start() -> None:

@@ -106,14 +106,10 @@ def fetch_uplot() -> None:
                 if member is None:
                     raise FencepostError(f"{archive.name} has no {folder}{name}")
                 (UPLOT / name).write_bytes(member.read())
-    lines = [f"version {version} {integrity}", *(f"{digest(UPLOT / name)}  {name}" for name in UPLOT_FILES)]
+    lines = [f"version {version} {integrity}"]
+    lines += [f"{hashlib.sha256((UPLOT / name).read_bytes()).hexdigest()}  {name}" for name in UPLOT_FILES]
     UPLOT_LOCK.write_text("\n".join(lines) + "\n")
     sys.stdout.write(f"{UPLOT_LOCK.relative_to(ROOT)}: uplot {version}, {len(UPLOT_FILES)} files\n")
-
-
-def digest(path: Path) -> str:
-    """SHA-256 of a file, in hex."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 if __name__ == "__main__":
