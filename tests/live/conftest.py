@@ -12,7 +12,6 @@ from tests.live.running import Fencepost, Start, begun
 LONGEST = (
     "test_bad_days.py",
     "test_local_cluster.py",
-    "test_durability.py",
     "test_lost_fence.py",
     "test_disks.py",
     "test_exploring.py",

@@ -157,6 +157,14 @@ class Fencepost:
         out, err = self.process.communicate(timeout=RUN_TIMEOUT_S)
         return self.process.returncode, out + err
 
+    def ends(self, code: int, *says: str) -> str:
+        """All it said: it ended with this exit code, said each of ``says``, and left no process."""
+        ended, text = self.finish()
+        assert ended == code, text
+        assert not [one for one in says if one not in text], text
+        self.assert_nothing_left()
+        return text
+
     def assert_nothing_left(self) -> None:
         """Every process that was ever seen of it is gone."""
         wait_until(

@@ -68,10 +68,7 @@ def test_ctrl_c_ends_everything_and_the_record_can_be_judged(fencepost: Start, l
     run = lasting()
     run.wait_for("kill b1")
     run.send(signal.SIGINT)
-    code, text = run.finish()
-    assert code == 130, text
-    assert "fencepost check" in text
-    run.assert_nothing_left()
+    run.ends(130, "fencepost check")
     judged_later(fencepost, run)
 
 
@@ -108,10 +105,7 @@ def test_sigkill_of_the_keeper_is_one_clear_error(fencepost: Start, lasting: Sta
     run = lasting()
     run.wait_for("creates main")
     os.kill(run.pid_of("keeper.py"), signal.SIGKILL)
-    code, text = run.finish()
-    assert code == 1, text
-    assert "keeper" in text
-    run.assert_nothing_left()
+    run.ends(1, "keeper")
     judged_later(fencepost, run)
 
 
@@ -122,11 +116,7 @@ def test_a_process_that_dies_by_itself_is_reported_first(
     run = lasting()
     run.wait_for("creates main")
     os.kill(run.pid_of(f"/servers/{victim}/hosts"), signal.SIGKILL)
-    code, text = run.finish()
-    assert code == 1, text
-    assert f"{victim} (boot 1)" in text
-    assert "signal 9" in text
-    run.assert_nothing_left()
+    run.ends(1, f"{victim} (boot 1)", "signal 9")
     judged_later(fencepost, run)
 
 
@@ -137,12 +127,10 @@ def test_a_spark_failure_loses_no_evidence(fencepost: Start) -> None:
     os.kill(spark, signal.SIGSTOP)  # so that it has not judged before it is killed
     run.wait_for("stopping everything")
     os.kill(spark, signal.SIGKILL)
-    code, text = run.finish()
-    assert code == 1, text
+    text = run.ends(1)
     assert "Spark" in text or "judging" in text or "collecting" in text
     run.assert_nothing_left()
-    code, text = fencepost("check", str(run.folder)).finish()
-    assert code == 0, text
+    fencepost("check", str(run.folder)).ends(0)
 
 
 def may_mount() -> bool:
@@ -181,8 +169,7 @@ def test_a_disk_too_small_for_a_run_is_refused_before_anything_starts(
     fencepost: Start, disk: Callable[[int], Path]
 ) -> None:
     run = fencepost(*ONE_MODE, results=disk(40))
-    code, text = run.finish()
-    assert code == 2, text
+    text = run.ends(2)
     assert re.search(r"disk: \d+ MiB free under .*; a run needs 512 MiB", text)
     assert not list(run.results.rglob("run.json"))
 
@@ -200,9 +187,6 @@ def test_a_disk_that_fills_up_is_one_clear_error_and_loses_no_evidence(
                 continue
             with contextlib.suppress(subprocess.TimeoutExpired):
                 run.process.wait(0.01)
-    code, text = run.finish()
-    assert code == 1, text
-    assert "is full" in text
-    run.assert_nothing_left()
+    run.ends(1, "is full")
     filler.unlink()
     judged_later(fencepost, run)

@@ -44,8 +44,7 @@ def test_a_night_that_is_killed_goes_on_where_it_was(fencepost: Start, tmp_path:
     assert {one["status"] for one in done.values()} == {"as expected"}
 
     again = fencepost("campaign", str(file), "--junit", str(tmp_path / "junit.xml"))
-    code, text = again.finish()
-    assert (code, f"{len(done)} done already" in text) == (0, True), text
+    again.ends(0, f"{len(done)} done already")
     assert kept() | done == kept(), "finished runs are not repeated"
     assert len(kept()) == 3
     again.assert_nothing_left()
@@ -97,8 +96,7 @@ def test_a_control_by_a_seeded_defect_is_as_expected_because_it_acts(
     runs = "{scenarios: [protocol/order], modes: [unprotected], rounds: 1}"
     file.write_text(f"name: controlled\nruns: [{runs}]\n", encoding="utf-8")
     campaign = fencepost("campaign", str(file))
-    code, text = campaign.finish()
-    assert (code, "3 of 3 runs as expected" in text) == (0, True), text
+    campaign.ends(0, "3 of 3 runs as expected")
     (stored,) = campaign.results.glob("campaigns/controlled/*/campaign.json")
     done = json.loads(stored.read_text())["done"].values()
     acted = {one["name"].partition("defect=")[2]: one["acted"] > 0 for one in done}
@@ -116,9 +114,7 @@ def test_one_run_of_a_campaign_that_is_shipped_writes_its_files(
     files = {"--junit": tmp_path / "junit.xml", "--markdown": tmp_path / "summary.md"}
     words = [word for option, file in files.items() for word in (option, str(file))]
     campaign = fencepost("campaign", name, "--shard", f"{place + 1}/{len(runs)}", "--annotate", *words)
-    code, text = campaign.finish()
-    assert code == 0, text
-    campaign.assert_nothing_left()
+    campaign.ends(0)
     (case,) = ElementTree.parse(files["--junit"]).getroot().findall(".//testcase")
     assert (case.get("classname"), list(case)) == ("bp46/lost-fence", [])
     assert "| bp46/lost-fence | 4.18.0 | unprotected | 1 of 1 |" in files["--markdown"].read_text()

@@ -45,13 +45,11 @@ def test_the_scenario_of_the_guide_is_as_the_guide_expects(fencepost: Start, tmp
     (scenario,) = re.findall(r"^ *```yaml\n(.*?)^ *```", page, re.M | re.S)
     file = tmp_path / "mine.yaml"
     file.write_text(textwrap.dedent(scenario))
-    code, text = fencepost("run", str(file), "--times", "2", "--parallel", "auto").finish()
-    assert (code, "4 of 4 mode runs as expected" in text) == (0, True), text
+    fencepost("run", str(file), "--times", "2", "--parallel", "auto").ends(0, "4 of 4 mode runs as expected")
 
 
 def test_a_run_is_repeated_twice_as_it_was_executed(fencepost: Start) -> None:
-    code, text = fencepost("run", "fencing/figure", "--mode", "unprotected", "--rounds", "1").finish()
-    assert code == 0, text
+    fencepost("run", "fencing/figure", "--mode", "unprotected", "--rounds", "1").ends(0)
     code, text = fencepost("replay", "latest", "--times", "2", "--parallel", "auto", "--json").finish()
     replayed = document_in(text)
     assert (code, replayed["failed"], replayed["of"]) == (4, 2, 2), text
@@ -59,8 +57,7 @@ def test_a_run_is_repeated_twice_as_it_was_executed(fencepost: Start) -> None:
 
 def test_a_campaign_runs_on_another_release_for_a_time(fencepost: Start, campaign: str) -> None:
     run = fencepost("campaign", campaign, "--bookkeeper", "4.16.4", "--for", "8h", "--parallel", "auto")
-    code, text = run.finish()
-    assert code == 0, text
+    run.ends(0)
     (page,) = run.results.glob("campaigns/short*/*/summary.md")
     assert AS_EXPECTED.format("4.16.4") in page.read_text()
 
@@ -68,8 +65,7 @@ def test_a_campaign_runs_on_another_release_for_a_time(fencepost: Start, campaig
 def test_a_campaign_runs_on_a_build(fencepost: Start, campaign: str, tmp_path: Path) -> None:
     jars = shutil.copytree(artifacts.class_path().folder, tmp_path / "jars")
     junit = tmp_path / "gate.xml"
-    code, text = fencepost("campaign", campaign, "--jars", str(jars), "--junit", str(junit)).finish()
-    assert code == 0, text
+    fencepost("campaign", campaign, "--jars", str(jars), "--junit", str(junit)).ends(0)
     (case,) = ElementTree.parse(junit).getroot().findall(".//testcase")
     assert (case.get("classname"), list(case)) == ("fencing/figure", [])
 
@@ -102,8 +98,7 @@ def test_a_cure_acts_and_its_finding_is_gone(fencepost: Start) -> None:
 
 
 def test_a_known_bug_is_found_on_an_affected_release_alone(fencepost: Start) -> None:
-    code, text = fencepost("trackrecord", "protection-ignored").finish()
-    assert (code, "4.14.7: 1 of 1 | 4.15.0: 0 of 1" in text) == (0, True), text
+    fencepost("trackrecord", "protection-ignored").ends(0, "4.14.7: 1 of 1 | 4.15.0: 0 of 1")
 
 
 @pytest.mark.parametrize("words", BENCHES)

@@ -58,8 +58,7 @@ def test_a_loss_without_the_journal_is_found_repeated_and_made_smaller(
 ) -> None:
     profile = str(small_profile(tmp_path))
     search = ("explore", "--mode", "unprotected", "--seed", f"{_SEED}", "--for", "900s", "--profile", profile)
-    code, text = fencepost(*search, "--json").finish()
-    assert code == 4, text
+    text = fencepost(*search, "--json").ends(4)
     found = document_in(text)
     failed = found["runs"][-1]
     assert any(kind.startswith("durability/lost/") for kind in failed["kinds"])
@@ -76,8 +75,7 @@ def test_a_loss_without_the_journal_is_found_repeated_and_made_smaller(
     )
     sizes = smaller_and_smaller(shrinking)
     shrinking.send(signal.SIGINT)
-    code, text = shrinking.finish()
-    assert code == 130, text
+    shrinking.ends(130)
     made = YAML(typ="safe").load(scenario)
     assert sizes[-1] < sizes[0] and len(list(placed(made["steps"]))) <= sizes[-1]
 
@@ -98,10 +96,7 @@ def test_an_interrupted_search_says_what_was_done(fencepost: Start, tmp_path: Pa
     search = fencepost("explore", "--profile", str(small_profile(tmp_path)), *limits)
     search.wait_for("idler creates q1")
     search.send(signal.SIGTERM)
-    code, text = search.finish()
-    assert code == 143, text
-    assert "interrupted after" in text
-    search.assert_nothing_left()
+    search.ends(143, "interrupted after")
 
 
 def test_two_plans_run_at_a_time_and_nothing_survives_the_end_of_a_replay_by_force(

@@ -63,8 +63,7 @@ def test_a_made_run_is_what_the_recorders_write(fencepost: Start, tmp_path: Path
     plan = tmp_path / "plan.yaml"
     plan.write_text(PLAN)
     run = fencepost("run", str(plan))
-    code, text = run.finish()
-    assert code == 0, text
+    run.ends(0)
     real = RunFolder.open(run.folder)
     made = make(tmp_path / "made", Shape(1, ENTRIES, census=True, frames=True, with_anomalies=False))
     collect(INLINE, made)

@@ -58,8 +58,7 @@ def test_a_killed_harness_leaves_no_process_and_every_message(fencepost: Start, 
 def test_a_fault_that_nothing_came_by_makes_the_run_unknown(fencepost: Start, tmp_path: Path) -> None:
     unmet = "drop: {from: writer, to: b1, kinds: [force]}"
     run = fencepost("run", plan(tmp_path, unmet, "{condition: elapsed, for_s: 0.1}"))
-    code, text = run.finish()
-    assert code == 3, text
-    assert "heal drop writer-b1 (never acted)" in text
-    assert "fault 1 (drop writer-b1) was injected and never confirmed" in text
+    run.ends(
+        3, "heal drop writer-b1 (never acted)", "fault 1 (drop writer-b1) was injected and never confirmed"
+    )
     assert json.loads((run.folder / "raw" / "end.json").read_text())["wire"]["log"]["lost"] == 0

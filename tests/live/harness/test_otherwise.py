@@ -136,7 +136,4 @@ def test_steps_that_end_early_end_their_loads(fencepost: Start, tmp_path: Path) 
     plan.write_text(PLAN)
     run = fencepost("run", str(plan))
     run.wait_for("otherwise than planned")
-    code, text = run.finish()
-    assert code == 3, text
-    assert "waited 1 s for condition 'down'" in text
-    run.assert_nothing_left()
+    run.ends(3, "waited 1 s for condition 'down'")

@@ -21,8 +21,7 @@ def test_two_runs_at_a_time_are_judged_and_counted(fencepost: Start) -> None:
     run.assert_nothing_left()
     before = {path: path.read_bytes() for path in run.results.rglob("verdict.json")}
     assert len(before) == 4
-    code, text = fencepost("check", *(one["folder"] for one in runs), "--quiet").finish()
-    assert code == 0, text
+    fencepost("check", *(one["folder"] for one in runs), "--quiet").ends(0)
     assert {path: path.read_bytes() for path in before} == before
 
 
@@ -42,7 +41,6 @@ def test_a_worker_that_is_killed_ends_the_command_with_its_error(fencepost: Star
     workers = [one for one in run.seen if "harness.experiments.worker" in command_line(one)]
     assert len(workers) == 2
     workers[0].kill()
-    code, text = run.finish()
-    assert (code, "the worker died (code -9)" in text) == (1, True), text
+    text = run.ends(1, "the worker died (code -9)")
     assert text.count("can be judged: ") == 2
     run.assert_nothing_left()

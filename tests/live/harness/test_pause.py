@@ -47,9 +47,7 @@ def test_the_cluster_stays_up_until_somebody_has_looked_inside(
         assert "CLOSED" in metadata.stdout + metadata.stderr
     finally:
         os.write(ours, b"\n")
-    code, text = run.finish()
-    assert code == 0, text
-    run.assert_nothing_left()
+    run.ends(0)
     assert not list(run.results.rglob(".scratch"))
     verdict = json.loads((run.folder / "verdict.json").read_text())
     assert verdict["verdict"] == "anomaly"
@@ -59,13 +57,10 @@ def test_sigterm_ends_the_pause_and_the_run(fencepost: Start, terminal: tuple[in
     run = fencepost("run", "bp46/truncation", "--mode", "journal", "--pause-on", "end", stdin=terminal[1])
     run.wait_for("Enter ends the pause")
     run.send(signal.SIGTERM)
-    code, text = run.finish()
-    assert code == 143, text
-    assert "interrupted by SIGTERM" in text
-    run.assert_nothing_left()
+    run.ends(143, "interrupted by SIGTERM")
 
 
 def test_without_a_terminal_there_is_no_pause(fencepost: Start) -> None:
-    code, text = fencepost("run", "bp46/truncation", "--pause-on", "end", stdin=subprocess.DEVNULL).finish()
-    assert code == 2
-    assert "standard input is no terminal" in text
+    fencepost("run", "bp46/truncation", "--pause-on", "end", stdin=subprocess.DEVNULL).ends(
+        2, "standard input is no terminal"
+    )

@@ -68,5 +68,4 @@ def test_a_defect_acts_and_the_run_says_what_the_page_says(
 def test_a_force_that_one_bookie_too_few_confirmed_is_found(fencepost: Start, tmp_path: Path) -> None:
     plan = tmp_path / "forced.yaml"
     plan.write_text(FORCE, encoding="utf-8")
-    code, text = fencepost("run", str(plan)).finish()
-    assert code == 0, text
+    fencepost("run", str(plan)).ends(0)

@@ -56,8 +56,7 @@ def test_a_protected_cluster_keeps_what_a_load_was_promised(
     for seed in range(3, 7):  # a slow machine does little in the time, and not every fault meets an ensemble
         words = ("--mode", "protected", "--seed", f"{seed}", "--set", f"for_s={for_s}")
         run = fencepost("run", f"soak/{load}", *words, results=tmp_path / f"{seed}")
-        code, text = run.finish()
-        assert code == 0, text
+        run.ends(0)
         (totals,) = re.findall(r"load \w+ ends: (.*)", run.log())
         done = {
             name: int(number.replace(",", "")) for number, name in re.findall(r"(\d[\d,]*) (\w+)", totals)

@@ -33,14 +33,12 @@ def test_unprotected_loses_acknowledged_entries_and_the_others_do_not(fencepost:
 def _the_same_verdict_again(fencepost: Start, run: Fencepost) -> None:
     before = {path: path.read_bytes() for path in run.results.rglob("verdict.json")}
     assert len(before) == 4
-    code, text = fencepost("check", "latest", "--quiet").finish()
-    assert code == 0, text
+    fencepost("check", "latest", "--quiet").ends(0)
     assert {path: path.read_bytes() for path in before} == before
 
 
 def _explained(fencepost: Start, run: Fencepost) -> None:
-    code, text = fencepost("explain", str(next(run.results.rglob("unprotected"))), "main:49").finish()
-    assert code == 0, text
+    text = fencepost("explain", str(next(run.results.rglob("unprotected"))), "main:49").ends(0)
     for result in ("add: ok", "CLOSED at -1, below this entry", "kill b1", "census 2: absent"):
         assert result in text
 
@@ -49,16 +47,11 @@ def _given_to_others(fencepost: Start, run: Fencepost) -> None:
     """The page is there, and the bundle, judged elsewhere, brings the same verdicts without our paths."""
     assert "50 of 50 acknowledged entries lost" in (run.results / "latest" / "report.html").read_text()
     bundle = run.results.parent / "given.zip"
-    code, text = fencepost("bundle", "latest", "-o", str(bundle)).finish()
-    assert code == 0, text
+    fencepost("bundle", "latest", "-o", str(bundle)).ends(0)
     with zipfile.ZipFile(bundle) as archive:
         traitors = [name for name in archive.namelist() if bytes(run.results) in archive.read(name)]
     assert traitors == []
-    code, text = fencepost("check", str(bundle)).finish()
-    assert code == 0, text
-    assert "byte for byte" in text
-    code, text = fencepost("explain", str(bundle), "main:49").finish()
-    assert (code, "CLOSED at -1, below this entry" in text) == (0, True), text
-    code, text = fencepost("report", str(bundle)).finish()
-    assert code == 0, text
+    fencepost("check", str(bundle)).ends(0, "byte for byte")
+    fencepost("explain", str(bundle), "main:49").ends(0, "CLOSED at -1, below this entry")
+    fencepost("report", str(bundle)).ends(0)
     assert "50 of 50 acknowledged entries lost" in bundle.with_suffix(".html").read_text()

@@ -14,12 +14,9 @@ from pathlib import Path
 import pytest
 
 from cluster.servers.disks import unavailable_reason
-from tests.live.running import (
-    Fencepost,
-    Start,
-    wait_until,
-)
-from tests.live.scenarios.stating import as_stated
+from tests.live.length import quick_and_long
+from tests.live.running import Fencepost, Start, wait_until
+from tests.live.scenarios.conftest import Stated
 
 pytestmark = pytest.mark.skipif(
     unavailable_reason() is not None, reason=f"no dedicated disks: {unavailable_reason()}"
@@ -29,53 +26,38 @@ SCENARIO = Path(__file__).parents[3] / "scenarios/bp46/power-loss.yaml"
 BOOT = "  - start: {target: b1}\n"
 NO_BOOT = "  - wait_for: {condition: down, target: b2, timeout_s: 800}\n"
 """A step that outlasts the test, however late its kills are."""
-VARIANTS = (
-    ("protected", ("power-loss", "lost-marker")),
-    pytest.param("protected", ("power-loss-together",), marks=pytest.mark.long),
-    ("nosync", ("power-loss-nosync",)),
-    ("unprotected", ("disk-read-only",)),
-    pytest.param("unprotected", ("disk-full",), marks=pytest.mark.long),
-    pytest.param("protected", ("disk-full-stopped", "cookie-trap"), marks=pytest.mark.long),
-    pytest.param(
-        "journal", ("disk-full-flush", "disk-full-unseen", "power-loss-flushed"), marks=pytest.mark.long
-    ),
+QUICK = ("protected power-loss lost-marker", "nosync power-loss-nosync", "unprotected disk-read-only")
+LONG = (
+    "protected power-loss-together",
+    "unprotected disk-full",
+    "protected disk-full-stopped cookie-trap",
+    "journal disk-full-flush disk-full-unseen power-loss-flushed",
 )
 
 
-@pytest.mark.parametrize(("mode", "names"), VARIANTS)
-def test_each_comes_out_as_stated(
-    mode: str,
-    names: tuple[str, ...],
-    fencepost: Start,
-) -> None:
-    run, _ = as_stated(fencepost, names, mode)
-    run.assert_nothing_left()
+@pytest.mark.parametrize("row", quick_and_long(QUICK + LONG, LONG))
+def test_each_comes_out_as_stated(stated: Stated, row: str) -> None:
+    stated(row)
 
 
 @pytest.mark.long
-def test_what_survives_a_kill_survives_a_loss_of_power(
-    fencepost: Start,
-) -> None:
-    run, _ = as_stated(fencepost, ("truncation", "lost-fence"), "protected", "--set", "loss=power")
-    run.assert_nothing_left()
+def test_what_survives_a_kill_survives_a_loss_of_power(stated: Stated) -> None:
+    stated("protected truncation lost-fence", "--set", "loss=power")
 
 
 @pytest.mark.long
 def test_nothing_that_was_acknowledged_or_forced_is_lost_with_the_power_of_all_bookies(
-    fencepost: Start,
+    stated: Stated,
 ) -> None:
-    run, _ = as_stated(fencepost, ("power-cut",), "journal", document="soak")
-    run.assert_nothing_left()
+    stated("journal power-cut", document="soak")
 
 
-def test_what_a_force_confirmed_survives_a_loss_of_power(fencepost: Start) -> None:
-    run, _ = as_stated(fencepost, ("forced",), "journal", document="durability")
-    run.assert_nothing_left()
+def test_what_a_force_confirmed_survives_a_loss_of_power(stated: Stated) -> None:
+    stated("journal forced", document="durability")
 
 
 def test_harness_and_keeper_killed_while_a_bookie_loses_power_leave_nothing(
-    fencepost: Start,
-    tmp_path: Path,
+    fencepost: Start, tmp_path: Path
 ) -> None:
     scenario = SCENARIO.read_text()
     assert scenario.count(BOOT) == 1

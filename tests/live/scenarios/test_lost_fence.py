@@ -1,8 +1,4 @@
-"""BP-46's scenario 1 live: whose fence is lost and whose is not, and what the verdict names.
-
-In a quick form: each variant once, in one mode. ``scripts/bench scenarios`` runs the series with
-their bounds.
-"""
+"""BP-46's scenario 1 live: whose fence is lost and whose is not, and what the verdict names."""
 
 from __future__ import annotations
 
@@ -11,33 +7,25 @@ from typing import Any
 import pytest
 
 from tests.live.length import quick_and_long
-from tests.live.running import Start
-from tests.live.scenarios.stating import as_stated
+from tests.live.scenarios.conftest import Stated
 
-VARIANTS = {
-    "what the journal keeps": ("journal", ("lost-fence", "lost-fence-first-contact")),
-    "what a protected bookie forgets": ("protected", ("lost-limbo",)),
-    "keys": ("protected", ("damaged-key", "key-lost", "never-boots")),
-    "one fence among several": (
-        "protected",
-        ("lost-fence-twice", "lost-fence-unwritten", "lost-fence-refused", "lost-fence-grouped"),
-    ),
-    "idle checkpoints": (
-        "journal",
-        ("lost-fence-idle", "lost-fence-idle-entries", "lost-fence-write-back", "lost-fence-restart"),
-    ),
-}
-LONG = ("keys", "one fence among several", "idle checkpoints")
+FORGOTTEN = "protected lost-limbo"
+LONG = (
+    "protected damaged-key key-lost never-boots",
+    "protected lost-fence-twice lost-fence-unwritten lost-fence-refused lost-fence-grouped",
+    "journal lost-fence-idle lost-fence-idle-entries lost-fence-write-back lost-fence-restart",
+)
 
 
-@pytest.mark.parametrize("about", quick_and_long(VARIANTS, LONG))
-def test_each_variant_comes_out_as_stated(about: str, fencepost: Start) -> None:
-    mode, names = VARIANTS[about]
-    run, runs = as_stated(fencepost, names, mode)
-    if "lost-fence" in names:
-        _names_the_add_the_close_and_the_answers(runs["lost-fence-first-contact"])
-        _only_the_control_breaks(runs["lost-fence"])
-    run.assert_nothing_left()
+@pytest.mark.parametrize("row", quick_and_long((FORGOTTEN, *LONG), LONG))
+def test_each_variant_comes_out_as_stated(stated: Stated, row: str) -> None:
+    stated(row)
+
+
+def test_the_verdict_names_the_add_the_close_and_the_answers(stated: Stated) -> None:
+    runs = stated("journal lost-fence lost-fence-first-contact")
+    _names_the_add_the_close_and_the_answers(runs["lost-fence-first-contact"])
+    _only_the_control_breaks(runs["lost-fence"])
 
 
 def _names_the_add_the_close_and_the_answers(verdict: dict[str, Any]) -> None:
