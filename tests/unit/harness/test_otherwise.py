@@ -61,6 +61,7 @@ PLAN = {
     "steps": [{"create": {"client": "writer", "ledger": "main"}}],
 }
 Act = Callable[[RunContext, Any], Done]
+Played = Callable[..., None]
 
 
 class Dying(FakeCluster):
@@ -88,11 +89,17 @@ def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunContext:
     )
 
 
-def played(context: RunContext, monkeypatch: pytest.MonkeyPatch, steps: tuple[Any, ...], **acts: Act) -> None:
-    known = {name: Declared(Params, act) for name, act in acts.items()}
-    monkeypatch.setattr(performing, "STEPS", known)
-    object.__setattr__(context.plan.plan, "steps", steps)
-    run_rounds(context)
+@pytest.fixture
+def played(context: RunContext, monkeypatch: pytest.MonkeyPatch) -> Played:
+    """Does these steps, each as its act says."""
+
+    def play(*steps: StepSpec | Together, **acts: Act) -> None:
+        known = {name: Declared(Params, act) for name, act in acts.items()}
+        monkeypatch.setattr(performing, "STEPS", known)
+        object.__setattr__(context.plan.plan, "steps", steps)
+        run_rounds(context)
+
+    return play
 
 
 def spec(name: str) -> StepSpec:
@@ -115,41 +122,39 @@ def raising(error: FencepostError) -> Act:
     ],
 )
 def test_what_the_servers_do_otherwise_ends_the_steps_and_is_noted(
-    context: RunContext, monkeypatch: pytest.MonkeyPatch, error: FencepostError
+    context: RunContext, played: Played, error: FencepostError
 ) -> None:
-    played(context, monkeypatch, (spec("start"), spec("kill")), start=raising(error))
+    played(spec("start"), spec("kill"), start=raising(error))
     assert context.left_out == str(error)
     assert context.deviations == [str(error)]
 
 
 def test_steps_that_take_longer_than_the_run_may_end_and_the_run_is_judged(
-    context: RunContext, monkeypatch: pytest.MonkeyPatch
+    context: RunContext, played: Played
 ) -> None:
     context.steps_until = time.monotonic()
-    played(context, monkeypatch, (spec("start"),), start=raising(FaultError("nothing is begun any more")))
+    played(spec("start"), start=raising(FaultError("nothing is begun any more")))
     assert context.deviations == ["the run's limit of time ended its steps"]
     context.assert_alive()  # what follows the steps has its own limits
     context.steps_until = time.monotonic() + 60
-    played(context, monkeypatch, (spec("start"),), start=lambda *_: Done("b1 is ready"))
+    played(spec("start"), start=lambda *_: Done("b1 is ready"))
     assert len(context.deviations) == 1
 
 
-def test_a_step_with_another_outcome_ends_the_steps(
-    context: RunContext, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_step_with_another_outcome_ends_the_steps(context: RunContext, played: Played) -> None:
     append = StepSpec(
         name="append", params=Append(client="writer", ledger="main", entries=1), outcome="unknown"
     )
-    played(context, monkeypatch, (append,), append=lambda *_: Done("1 acknowledged", Outcome.OK))
+    played(append, append=lambda *_: Done("1 acknowledged", Outcome.OK))
     assert context.deviations == ["step 'append' ended ok, the plan wants unknown: 1 acknowledged"]
     assert who_deviated(context.folder) == "client"
 
 
 @pytest.mark.parametrize(("kind", "who"), [(ContradictedError, "server"), (StepError, "")])
 def test_a_server_decides_otherwise_when_it_was_seen_to(
-    context: RunContext, monkeypatch: pytest.MonkeyPatch, kind: type[StepError], who: str
+    context: RunContext, played: Played, kind: type[StepError], who: str
 ) -> None:
-    played(context, monkeypatch, (spec("start"),), start=raising(kind("b1 became ready")))
+    played(spec("start"), start=raising(kind("b1 became ready")))
     assert context.deviations == ["b1 became ready"]
     assert who_deviated(context.folder) == who
 
@@ -158,10 +163,10 @@ def test_a_server_decides_otherwise_when_it_was_seen_to(
     "error", [LinkError("the proxy refused"), ClientError("writer ended"), FaultError("not confirmed")]
 )
 def test_a_fault_of_the_harness_ends_the_run(
-    context: RunContext, monkeypatch: pytest.MonkeyPatch, error: FencepostError
+    context: RunContext, played: Played, error: FencepostError
 ) -> None:
     with pytest.raises(type(error)):
-        played(context, monkeypatch, (spec("start"),), start=raising(error))
+        played(spec("start"), start=raising(error))
     assert not context.deviations
 
 
@@ -198,9 +203,7 @@ def test_a_full_disk_is_a_fault_of_the_machine(context: RunContext, monkeypatch:
     assert not of_servers(NotReadyError("b1 is not ready"), context)
 
 
-def test_the_first_difference_ends_the_other_branches(
-    context: RunContext, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_first_difference_ends_the_other_branches(context: RunContext, played: Played) -> None:
     differed = threading.Event()
 
     def differs(on: RunContext, step: Any) -> Done:
@@ -215,7 +218,7 @@ def test_the_first_difference_ends_the_other_branches(
             on.assert_alive()
 
     block = Together(together=((spec("wait_for"),), (spec("recover"),)))
-    played(context, monkeypatch, (block, spec("kill")), recover=differs, wait_for=waits)
+    played(block, spec("kill"), recover=differs, wait_for=waits)
     assert context.deviations == ["the recovery gets no answer"]
     context.assert_alive()
 

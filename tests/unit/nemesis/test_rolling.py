@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-import nemesis.processes  # noqa: F401  # registers its faults
 from evidence.collect.logs import LogEvent
 from harness.conditions.answers import repairing
 from harness.steps.faults import Roll, roll, start
@@ -19,20 +18,9 @@ from tests.unit.nemesis.fake_cluster import FakeCluster
 
 
 @pytest.fixture
-def cluster() -> FakeCluster:
-    return FakeCluster()
-
-
-@pytest.fixture
-def lines() -> list[dict[str, Any]]:
-    return []
-
-
-@pytest.fixture
-def context(cluster: Any, lines: list[dict[str, Any]]) -> Any:
-    faults = Nemesis(cluster, lambda line: lines.append(dict(line)))
+def context(cluster: Any, nemesis: Nemesis) -> Any:
     cluster.bookies = {name: cluster.process(name) for name in ("b1", "b2", "b3")}
-    return SimpleNamespace(cluster=cluster, nemesis=faults, assert_alive=lambda: None, boot_log=lambda _: [])
+    return SimpleNamespace(cluster=cluster, nemesis=nemesis, assert_alive=lambda: None, boot_log=lambda _: [])
 
 
 @pytest.mark.parametrize("how", ["stop", "kill"])
