@@ -19,12 +19,10 @@ from checkers.servers.checker import Servers
 from tests.histories import twins_fencing
 from tests.histories.story import Fact, chunk, run_facts
 from tests.histories.strategies import random_nonsense
-from tests.histories.strategies_acks import random_acks
-from tests.histories.strategies_fencing import random_fates
 from tests.histories.strategies_placement import random_metadata
-from tests.histories.strategies_recovery import random_recoveries
 from tests.histories.strategies_replicas import random_repair
 from tests.histories.strategies_servers import random_boots
+from tests.histories.strategies_wire import random_acks, random_fates, random_recoveries
 from tests.histories.twins_acks import judges
 
 VERDICTS = ("valid", "unknown", "anomaly")

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Direction, Flag, FrameFlag, Kind, Message, Outcome, Status
+from tests.histories.boots import UNPROVEN
 from tests.histories.rows import DENIALS, Row, boots, chain, complete_chain, operations, proven, rows
 from tests.histories.story import Fact
 from tests.histories.twins import Things
@@ -207,14 +208,11 @@ def below_lac(
     history: list[Fact], named: list[Row], source: int, went_on_ns: int, run: RunFacts
 ) -> Iterator[int]:
     """Entries between the end and the LAC that the recoverer cannot have been without."""
-    ledger, odd = named[0]["ledger"], ~(FrameFlag.HELD | FrameFlag.DELAYED | FrameFlag.DUPLICATED)
+    ledger, odd = named[0]["ledger"], sum((*UNPROVEN, FrameFlag.GARBLED))
     again = [row["received_ns"] for row in requests(history, ledger, Message.RECOVERY_ADD)]
     adds = [row for row in operations(history, Kind.ADD) if row["ledger"] == ledger]
-    if (
-        run.faults
-        or any(row["flags"] & Flag.ADV for row in adds)
-        or requests(history, ledger, Message.WRITE_LAC)
-    ):
+    written = requests(history, ledger, Message.WRITE_LAC)
+    if run.faults or written or any(row["flags"] & Flag.ADV for row in adds):
         return
     lacs = []
     for row in reached(history, ledger, source, Message.FENCING_LAC_READ, -1):
