@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.raw.frames import LINKS, counters, frames
+from bench.raw.frames import LINKS, frames
 from bench.raw.shape import BOOKIES, MS, OBSERVER, RUN_ID, SIZE_BYTES, STEP_NS, WRITER, Shape
 from bench.raw.slots import Rows, closed_ns, observer_slots, writer_slots
 from evidence.findings import Finding
@@ -68,7 +68,9 @@ def make(run: Path, shape: Shape) -> RunFolder:
         "complete": True,
         "histories": {client: {"slots": count, "ended": "exit"} for client, count in slots.items()},
     }
-    folder.write_end(tree | ({"wire": _wire(folder, shape)} if shape.frames else {}))
+    folder.write_end(
+        tree | ({"wire": write_log(folder.frames, frames(shape), LINKS)} if shape.frames else {})
+    )
     return folder
 
 
@@ -138,17 +140,6 @@ def _metadata(state: str, last_entry: int) -> str:
     return base64.b64encode(content).decode()
 
 
-def _wire(folder: RunFolder, shape: Shape) -> dict[str, object]:
-    count = write_frames(folder.frames, frames(shape))
-    lines = (json.dumps({"link": link, "name": name}) + "\n" for link, name in LINKS.items())
-    (folder.frames / "links.jsonl").write_text("".join(lines))
-    log = {"open": True, "records": count, "lost": 0, "unlogged": 0, "error": ""}
-    return {
-        "log": log | {"links": {name: link for link, name in LINKS.items()}},
-        "links": counters(shape),
-    }
-
-
 def write_slots(
     folder: Path, name: str, number: int, blocks: Iterable[Rows], *, boot: int = 1, run_id: int = RUN_ID
 ) -> int:
@@ -173,10 +164,17 @@ def write_slots(
     return total
 
 
-def write_frames(folder: Path, blocks: Iterable[Rows], *, run_id: int = RUN_ID) -> int:
-    """Write the segments of a wire log; return how many records they hold. Numbers the records."""
+def write_log(
+    folder: Path, blocks: Iterable[Rows], names: Mapping[int, str], *, run_id: int = RUN_ID
+) -> dict[str, object]:
+    """Write a wire log of links with these names and close it; return ``wire`` of ``end.json``.
+
+    The records are numbered here.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    total = 0
+    lines = (json.dumps({"link": link, "name": name}) + "\n" for link, name in names.items())
+    (folder / "links.jsonl").write_text("".join(lines))
+    counts = np.zeros((1 << 16, 2), dtype=np.int64)  # by link and way
     for number, records in enumerate(_cut(blocks, RECORD, RECORDS), start=1):
         header = np.zeros(1, dtype=wirelog.HEADER)
         header["magic"], header["version"] = wirelog.MAGIC, wirelog.VERSION
@@ -186,8 +184,14 @@ def write_frames(folder: Path, blocks: Iterable[Rows], *, run_id: int = RUN_ID) 
         raw = records.view(np.uint8).reshape(len(records), RECORD_BYTES)
         records["crc"] = crc32(raw[:, : wirelog.CRC_AT])
         _write(folder / f"frames-{number:06d}.wire", header, records)
-        total += len(records)
-    return total
+        np.add.at(counts, (records["link"], records["way"]), 1)
+    silent = dict.fromkeys(("raw_streams", "oversize", "unparsed"), 0)
+    passed = {link: {"requests": int(counts[link][0]), "answers": int(counts[link][1])} for link in names}
+    log = {"open": True, "records": int(counts.sum()), "lost": 0, "unlogged": 0, "error": ""}
+    return {
+        "log": log | {"links": {name: link for link, name in names.items()}},
+        "links": {name: passed[link] | silent for link, name in names.items()},
+    }
 
 
 def _cut(blocks: Iterable[Rows], kind: np.dtype[np.void], size: int) -> Iterator[Rows]:

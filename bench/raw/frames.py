@@ -54,17 +54,6 @@ def frames(shape: Shape) -> Iterator[Rows]:
         )
 
 
-def counters(shape: Shape) -> dict[str, dict[str, int]]:
-    """What the proxy counts on each link."""
-    entries = shape.ledgers * shape.entries
-    seen = dict.fromkeys(LINKS.values(), entries)
-    for place, bookie in enumerate(BOOKIES):
-        read = shape.ledgers * ((shape.entries - place + len(BOOKIES) - 1) // len(BOOKIES))
-        seen[f"{OBSERVER[0]}-{bookie}"] = (2 * entries if shape.census else 0) + read
-    silent = dict.fromkeys(("raw_streams", "oversize", "unparsed"), 0)
-    return {name: {"requests": count, "answers": count, **silent} for name, count in seen.items()}
-
-
 def _delivering(shape: Shape, slots: Rows) -> NDArray[np.bool_]:
     """Rows of final reads that stand for one entry: those delivered, and the single reads of those lost."""
     asked = slots["invoked"]

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.raw.folder import write_frames
 from evidence.raw.wirelog import RECORD
 
-ADD, REQUEST, ANSWER, EOK, NONE = 1, 0, 1, 0, -1
+ADD, EOK, NONE = 1, 0, -1
 Records = NDArray[Any]
 
 
@@ -37,20 +34,3 @@ def adds(ledgers: Mapping[int, int], *, links: int = 3, began_ns: int = 1_000_00
     rows["status"] = rows["delivered"] = np.where(answers, EOK, NONE)
     rows["lac"], rows["size_bytes"] = np.where(answers, -1, entry - 1), np.where(answers, 40, 1100)
     return rows
-
-
-def write_log(folder: Path, run_id: int, records: Records, names: Mapping[int, str]) -> dict[str, Any]:
-    """Number, seal and write the records as a log that was closed; return ``wire`` of ``end.json``."""
-    write_frames(folder, [records], run_id=run_id)
-    lines = (json.dumps({"link": link, "name": name}) + "\n" for link, name in names.items())
-    (folder / "links.jsonl").write_text("".join(lines))
-    log = {"open": True, "records": len(records), "lost": 0, "unlogged": 0, "error": ""}
-    links = {
-        name: {
-            "requests": int(((records["link"] == link) & (records["way"] == REQUEST)).sum()),
-            "answers": int(((records["link"] == link) & (records["way"] == ANSWER)).sum()),
-            **dict.fromkeys(("raw_streams", "oversize", "unparsed"), 0),
-        }
-        for link, name in names.items()
-    }
-    return {"log": log | {"links": {name: link for link, name in names.items()}}, "links": links}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bench.raw.folder import write_log
 from evidence.folder import RunFolder
 from evidence.raw.wirelog import RECORD
 from pipeline.collect import collect
@@ -16,7 +17,7 @@ from protocol.errors import EvidenceError, UsageError
 from reports.explain.story import explain
 from tests.inline import INLINE
 from tests.spark.rawfolder import RUN_ID, Story, make
-from tests.spark.rawwire import Records, adds, write_log
+from tests.spark.rawwire import Records, adds
 
 NAMES = {1: "writer-b1", 2: "writer-b2", 3: "writer-b3", 4: "observer-b1", 5: "observer-b2"}
 ENTRIES = 200
@@ -71,7 +72,7 @@ def story(path: Path, recovered: range, *, logged: bool = True) -> RunFolder:
         ]
         with folder.faults.open("a") as file:
             file.write("".join(json.dumps(line) + "\n" for line in lines))
-        return write_log(folder.frames, RUN_ID, records, NAMES)
+        return write_log(folder.frames, [records], NAMES, run_id=RUN_ID)
 
     folder = make(path, Story({7: ENTRIES}, closed_below={7: 9}), logged=write if logged else None)
     collect(INLINE, folder)

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from bench.raw.folder import write_log
 from evidence.codes import NEVER
 from evidence.collected import read_collection
 from evidence.findings import RunVerdict, Verdict
@@ -31,7 +32,7 @@ from tests.spark.rawfolder import (
     observer_slots,
     write_history,
 )
-from tests.spark.rawwire import Records, adds, write_log
+from tests.spark.rawwire import Records, adds
 
 CLEAN = Story({7: 50, 8: 300})
 NAMES = {1: "writer-b1", 2: "writer-b2", 3: "writer-b3"}
@@ -49,7 +50,7 @@ def logged(
 
     def write(folder: RunFolder) -> dict[str, Any]:
         rows = adds(story.ledgers) if records is None else records
-        wire = write_log(folder.frames, RUN_ID, rows, names)
+        wire = write_log(folder.frames, [rows], names, run_id=RUN_ID)
         change(wire)
         return wire
 
@@ -227,7 +228,7 @@ def test_a_lac_that_a_client_received_before_the_acknowledgements_is_found(tmp_p
 
     def early(folder: RunFolder) -> dict[str, Any]:
         write_history(folder, "observer", OBSERVER, observer_slots(CLEAN), began_ns=MS)
-        return write_log(folder.frames, RUN_ID, adds(CLEAN.ledgers), NAMES)
+        return write_log(folder.frames, [adds(CLEAN.ledgers)], NAMES, run_id=RUN_ID)
 
     lawful = judged(logged(tmp_path / "lawful"))
     doctored = judged(make(tmp_path / "doctored", CLEAN, logged=early))

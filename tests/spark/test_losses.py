@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bench.raw.folder import write_log
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from harness.judging import compare_with_plan
@@ -16,7 +17,7 @@ from plans.load import find, load
 from plans.resolve import resolve
 from tests.inline import judged
 from tests.spark.rawfolder import BOOKIES, RUN_ID, Story, make
-from tests.spark.rawwire import adds, write_log
+from tests.spark.rawwire import adds
 from tests.spark.test_frames import NAMES
 from tests.unit.evidence.disks import ended, index
 
@@ -63,7 +64,7 @@ def lost_together(path: Path, mode: str, *, story: Story = SEALED, configured: b
             ended(copy, server=bookie, began_ns=KILLED_NS + 10, ended_ns=KILLED_NS + 20)
         folder.faults.write_text("".join(json.dumps(line) + "\n" for line in faults))
         folder.events.write_text(events)
-        return write_log(folder.frames, RUN_ID, adds(story.ledgers), NAMES)
+        return write_log(folder.frames, [adds(story.ledgers)], NAMES, run_id=RUN_ID)
 
     return make(path, story, logged=killed, resolved=plan_of("bp46/lost-together", mode))
 
