@@ -33,10 +33,15 @@ RUNNING, DOWN = ProcessState.RUNNING, ProcessState.DOWN
 
 
 class Operated:
-    """A cluster of three bookies with one auditor, whose log and marks the test writes."""
+    """A cluster of three bookies with one auditor, whose log and marks the test writes.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    It is a run's context as well, as far as conditions and steps look at one.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.cluster, self.folder = self, SimpleNamespace(path=path)
+        self.ledgers = SimpleNamespace(id={"main": 7}.__getitem__)
+        self._logs = BootLogs()
         self.bookies = {name: SimpleNamespace(state=RUNNING) for name in ("b1", "b2", "b3")}
         self.autorecovery: dict[str, Any] = {"ar1": SimpleNamespace(boot=1)}
         self.present = {"b1", "b2", "b3"}
@@ -56,7 +61,10 @@ class Operated:
         self.process = self.bookies.__getitem__
 
     def log(self, name: str) -> Path:
-        return self.folder / f"{name}.log"
+        return self.folder.path / f"{name}.log"
+
+    def boot_log(self, name: str) -> Any:
+        return self._logs.of(name, 1, self.log(name))
 
     def audit(self, *, began: bool = True, ended: bool = True, what: str = "auditBookies") -> None:
         """Write an audit into the log, as of now."""
@@ -77,31 +85,20 @@ class Operated:
 
     def administer(self, command: ShellCommand, target: str | None, *, timeout_s: float) -> Administered:
         self.given.append((command.name, target))
-        output = self.folder / "servers" / "admin" / "boot-1.log"
+        output = self.folder.path / "servers" / "admin" / "boot-1.log"
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text(self.says)
         return Administered(self.ends_with, output)
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> Operated:
+def cluster(tmp_path: Path) -> Any:
     return Operated(tmp_path)
 
 
-@pytest.fixture
-def context(cluster: Operated, tmp_path: Path) -> Any:
-    logs = BootLogs()
-    return SimpleNamespace(
-        cluster=cluster,
-        boot_log=lambda name: logs.of(name, 1, cluster.log(name)),
-        folder=SimpleNamespace(path=tmp_path),
-        ledgers=SimpleNamespace(id={"main": 7}.__getitem__),
-    )
-
-
-def test_all_is_replicated_after_an_audit_that_began_since(context: Any, cluster: Operated) -> None:
+def test_all_is_replicated_after_an_audit_that_began_since(cluster: Any) -> None:
     cluster.audit()
-    look = replicated(context, Replicated())
+    look = replicated(cluster, Replicated())
     assert look()[0] is False, "that audit was before"
     cluster.audit(ended=False)
     assert look()[0] is False, "it goes on"
@@ -109,8 +106,8 @@ def test_all_is_replicated_after_an_audit_that_began_since(context: Any, cluster
     assert look()[0] is True
 
 
-def test_an_audit_of_bookies_does_not_pass_for_one_of_ledgers(context: Any, cluster: Operated) -> None:
-    look = replicated(context, Replicated(audit="ledgers"))
+def test_an_audit_of_bookies_does_not_pass_for_one_of_ledgers(cluster: Any) -> None:
+    look = replicated(cluster, Replicated(audit="ledgers"))
     look()
     cluster.audit()
     assert look() == (False, "no audit of ledgers has ended that began since; the auditor is ar1")
@@ -118,10 +115,8 @@ def test_an_audit_of_bookies_does_not_pass_for_one_of_ledgers(context: Any, clus
     assert look()[0] is True
 
 
-def test_an_auditor_that_has_ended_is_told(
-    context: Any, cluster: Operated, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    look = replicated(context, Replicated())
+def test_an_auditor_that_has_ended_is_told(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    look = replicated(cluster, Replicated())
     cluster.autorecovery["ar1"] = SimpleNamespace(boot=1, state=DOWN)
     monkeypatch.setattr(cluster.repairs, "auditor", lambda: None)
     assert look() == (
@@ -131,10 +126,8 @@ def test_an_auditor_that_has_ended_is_told(
 
 
 @pytest.mark.parametrize("what", ["marks", "locks"])
-def test_nothing_is_replicated_while_a_ledger_is_marked_or_under_repair(
-    context: Any, cluster: Operated, what: str
-) -> None:
-    look = replicated(context, Replicated())
+def test_nothing_is_replicated_while_a_ledger_is_marked_or_under_repair(cluster: Any, what: str) -> None:
+    look = replicated(cluster, Replicated())
     look()
     cluster.audit()
     getattr(cluster, what).append(7)
@@ -143,10 +136,8 @@ def test_nothing_is_replicated_while_a_ledger_is_marked_or_under_repair(
     assert look()[0] is True
 
 
-def test_an_audit_counts_from_when_just_the_running_bookies_are_registered(
-    context: Any, cluster: Operated
-) -> None:
-    look = replicated(context, Replicated())
+def test_an_audit_counts_from_when_just_the_running_bookies_are_registered(cluster: Any) -> None:
+    look = replicated(cluster, Replicated())
     look()
     cluster.bookies["b1"].state = DOWN
     assert look() == (False, "registered though not running: ['b1']; running and not registered: []")
@@ -157,12 +148,10 @@ def test_an_audit_counts_from_when_just_the_running_bookies_are_registered(
     assert look()[0] is True
 
 
-def test_what_is_counted_is_what_the_last_check_of_replicas_told_that_began_since(
-    context: Any, cluster: Operated
-) -> None:
+def test_what_is_counted_is_what_the_last_check_of_replicas_told_that_began_since(cluster: Any) -> None:
     step = ReplicasCounted(no_copy=1, below_write_quorum=2)
     cluster.count_replicas(1, 0, 2)
-    look = replicas_counted(context, step)
+    look = replicas_counted(cluster, step)
     assert look() == (False, "no check of replicas has ended that began since; the auditor is ar1")
     cluster.count_replicas(1, 0, 2)
     message = "ledgers counted: no_copy 1, below_ack_quorum 0, below_write_quorum 2"
@@ -171,11 +160,9 @@ def test_what_is_counted_is_what_the_last_check_of_replicas_told_that_began_sinc
     assert look()[0] is False
 
 
-def test_five_checks_of_replicas_that_count_alike_and_otherwise_contradict_the_plan(
-    context: Any, cluster: Operated
-) -> None:
+def test_five_checks_of_replicas_that_count_alike_and_otherwise_contradict_the_plan(cluster: Any) -> None:
     step = ReplicasCounted(below_ack_quorum=1)
-    look = replicas_counted(context, step)
+    look = replicas_counted(cluster, step)
     for counted in ((0, 1, 1), (1, 0, 1), (1, 0, 1), (1, 0, 1), (1, 0, 1)):
         cluster.count_replicas(*counted)
         assert look()[0] is False
@@ -184,32 +171,32 @@ def test_five_checks_of_replicas_that_count_alike_and_otherwise_contradict_the_p
         look()
 
 
-def test_without_autorecovery_the_plan_is_wrong(context: Any, cluster: Operated) -> None:
+def test_without_autorecovery_the_plan_is_wrong(cluster: Any) -> None:
     cluster.autorecovery.clear()
     with pytest.raises(UsageError, match="no autorecovery"):
-        replicated(context, Replicated())
+        replicated(cluster, Replicated())
 
 
 @pytest.mark.parametrize(
     ("marks", "wanted", "holds"), [([7], True, True), ([], True, False), ([], False, True)]
 )
 def test_a_mark_is_asked_for_or_its_absence(
-    context: Any, cluster: Operated, marks: list[int], wanted: bool, holds: bool
+    cluster: Any, marks: list[int], wanted: bool, holds: bool
 ) -> None:
     cluster.marks = marks
-    assert marked(context, Marked.model_validate({"ledger": "main", "is": wanted}))[0] is holds
+    assert marked(cluster, Marked.model_validate({"ledger": "main", "is": wanted}))[0] is holds
 
 
-def test_a_ledger_is_locked_while_its_lock_is_there(context: Any, cluster: Operated) -> None:
+def test_a_ledger_is_locked_while_its_lock_is_there(cluster: Any) -> None:
     step = Locked(ledger="main")
-    assert locked(context, step) == (False, "main is not locked by a worker")
+    assert locked(cluster, step) == (False, "main is not locked by a worker")
     cluster.locks = [6, 7]
-    assert locked(context, step) == (True, "main is locked by a worker")
+    assert locked(cluster, step) == (True, "main is locked by a worker")
 
 
-def test_a_candidate_has_cast_a_vote(context: Any) -> None:
-    assert candidate(context, Candidate(target="ar1")) == (True, "ar1 has cast a vote")
-    assert candidate(context, Candidate(target="ar2")) == (False, "ar2 has no vote")
+def test_a_candidate_has_cast_a_vote(cluster: Any) -> None:
+    assert candidate(cluster, Candidate(target="ar1")) == (True, "ar1 has cast a vote")
+    assert candidate(cluster, Candidate(target="ar2")) == (False, "ar2 has no vote")
 
 
 @pytest.mark.parametrize(
@@ -223,20 +210,18 @@ def test_a_candidate_has_cast_a_vote(context: Any) -> None:
     ],
 )
 def test_a_command_is_judged_by_its_end_and_its_words(
-    context: Any, cluster: Operated, ended: Exit | None, output: str, outcome: Outcome
+    cluster: Any, ended: Exit | None, output: str, outcome: Outcome
 ) -> None:
     cluster.bookies["b1"].state = DOWN
     cluster.ends_with, cluster.says = ended, output
-    done = admin(context, Admin(command="rebuild_index", target="b1"))
+    done = admin(cluster, Admin(command="rebuild_index", target="b1"))
     assert done.outcome is outcome, done.text
     assert done.facts["output"] == "servers/admin/boot-1.log"
 
 
-def test_a_command_that_wants_its_bookie_down_is_given_otherwise_only_anyway(
-    context: Any, cluster: Operated
-) -> None:
+def test_a_command_that_wants_its_bookie_down_is_given_otherwise_only_anyway(cluster: Any) -> None:
     with pytest.raises(UsageError, match="wants b1 to be down, and it is running"):
-        admin(context, Admin(command="rebuild_index", target="b1"))
+        admin(cluster, Admin(command="rebuild_index", target="b1"))
     assert cluster.given == []
-    admin(context, Admin(command="rebuild_index", target="b1", anyway=True))
+    admin(cluster, Admin(command="rebuild_index", target="b1", anyway=True))
     assert cluster.given == [("rebuild_index", "b1")]
