@@ -2,60 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from pkgutil import resolve_name
 
 import click
 from click.shell_completion import get_completion_class
 
 _VARIABLE = "_FENCEPOST_COMPLETE"
-
-
 Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
-def _of(names: Callable[[], Iterable[str]]) -> Complete:
-    """Completion with the names that begin with what was typed; ``names`` imports what it needs."""
-    return lambda _context, _parameter, begun: [name for name in names() if name.startswith(begun)]
+def _of(place: str) -> Complete:
+    """Completion with the names at ``module:name`` that begin with what was typed; imported only then."""
+
+    def complete(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
+        found = resolve_name(place)
+        names = found() if callable(found) else found
+        return [name for name in names if name.startswith(begun)]
+
+    return complete
 
 
-def _scenarios() -> Iterable[str]:
-    from plans.load import scenarios
-
-    return scenarios()
-
-
-def _campaigns() -> Iterable[str]:
-    from plans.campaign import campaigns
-
-    return campaigns()
-
-
-def _modes() -> Iterable[str]:
-    from protocol.modes import MODES
-
-    return MODES
-
-
-def _releases() -> Iterable[str]:
-    from cluster.releases.versions import PUBLISHED
-
-    return PUBLISHED
-
-
-def _defects() -> Iterable[str]:
-    from plans.defects import defects
-
-    return defects()
-
-
-def _cures() -> Iterable[str]:
-    from plans.defects import cures
-
-    return cures()
-
-
-of_scenarios, of_campaigns, of_modes = _of(_scenarios), _of(_campaigns), _of(_modes)
-of_releases, of_defects, of_cures = _of(_releases), _of(_defects), _of(_cures)
+of_scenarios, of_campaigns = _of("plans.load:scenarios"), _of("plans.campaign:campaigns")
+of_modes, of_releases = _of("protocol.modes:MODES"), _of("cluster.releases.versions:PUBLISHED")
+of_defects, of_cures = _of("plans.defects:defects"), _of("plans.defects:cures")
 
 
 @click.command("completion")

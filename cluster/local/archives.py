@@ -7,13 +7,11 @@ put in place in one step. A cluster starts without archives too, only slower: so
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import logging
-import os
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,16 +20,17 @@ from cluster.commands import within
 from cluster.processes.runner import BOOKIE, CLIENT, ZOOKEEPER
 from cluster.processes.settings import RunSpec
 from cluster.releases import artifacts
+from cluster.releases.checksums import exclusive
 from cluster.servers.client import Client
 from cluster.servers.cluster import Cluster
 from evidence.folder import RunFolder
 from plans.grammar.steps import LedgerShape
-from protocol.errors import FencepostError, PrerequisiteError
+from protocol.errors import FencepostError
 from protocol.java import archive_options, remove_unread, write_base_archive
 from protocol.modes import MODES
 
 _LOG = logging.getLogger("fencepost.archives")
-_FAILED: set[tuple[str, frozenset[str]]] = set()
+_FAILED: set[str] = set()
 """Releases for which this process failed: a machine that is busy now will be busy for the next scenario."""
 
 
@@ -46,7 +45,7 @@ class Archives:
         """JVM options for a ``role`` of a release: the file to be written, or what the cache has."""
         if role in self.trained:
             return [f"-XX:ArchiveClassesAtExit={self.made(role)}"]
-        return archive_options(archive_path(version, role))
+        return archive_options(_path(version, role))
 
     def made(self, role: str) -> Path:
         """Where the JVM of a role writes its archive."""
@@ -58,87 +57,45 @@ Opener = Callable[[RunSpec, Archives], AbstractContextManager[Cluster]]
 """Opens a new cluster whose JVMs use these archives."""
 
 
-def archive_path(version: str, role: str) -> Path | None:
-    """Where an archive belongs; None for the client while its jar is not built."""
-    path = _path(version, role)
+@cache
+def _path(version: str, role: str) -> Path:
+    """Where an archive belongs; each build of the client's jar has its own."""
+    path = artifacts.class_data_archive(version, role)
     if role != CLIENT:
         return path
-    try:
-        stat = artifacts.client_jar().stat()
-    except PrerequisiteError:
-        return None
+    stat = artifacts.client_jar().stat()
     jar = hashlib.sha256(f"{stat.st_size} {stat.st_mtime_ns}".encode()).hexdigest()[:8]
     return path.with_stem(f"{path.stem}-{jar}")
 
 
-def missing(version: str) -> list[str]:
+def _missing(version: str) -> frozenset[str]:
     """The roles of a release that have no archive yet."""
-    paths = {role: archive_path(version, role) for role in (ZOOKEEPER, BOOKIE, CLIENT)}
-    return [role for role, path in paths.items() if path is not None and not path.is_file()]
+    return frozenset(role for role in (ZOOKEEPER, BOOKIE, CLIENT) if not _path(version, role).is_file())
 
 
-def keep(version: str, role: str, made: Path) -> None:
-    """Install a new archive; delete those of other builds of the client that no JVM has read for a week."""
-    path = archive_path(version, role)
-    if path is None or not made.is_file():
+def train_missing(version: str, opened: Opener) -> None:
+    """Create the missing archives of a release; a process that asks meanwhile waits for them."""
+    if not _missing(version) or version in _FAILED:
         return
-    made.chmod(0o644)
-    made.replace(path)
-    if role == CLIENT:
-        remove_unread(path.parent.glob(f"{_path(version, role).stem}-*.jsa"))
-
-
-def train_missing(version: str, opened: Opener) -> bool:
-    """Create missing archives of a release unless another process does so; returns whether all exist."""
-    if not missing(version):
-        return True
-    with _training_turn(version) as folder:
-        roles = missing(version)
-        if folder is None or not roles or not write_base_archive():
-            return not roles
-        _LOG.info("preparing faster starts of BookKeeper %s (once)", version)
-        for part in (frozenset({BOOKIE, ZOOKEEPER}), frozenset({CLIENT})):
-            if part & set(roles) and (version, part) not in _FAILED:
-                _try_to_train(version, part, folder, opened)
-    return not missing(version)
-
-
-@contextmanager
-def _training_turn(version: str) -> Iterator[Path | None]:
-    """The archives' folder while no other process trains this release, None while one does."""
     folder = _path(version, CLIENT).parent
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = os.open(folder / f"{version}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    except OSError:  # a cache that cannot be written: start without archives
-        yield None
-        return
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        yield None
-    else:
-        yield folder
-    finally:
-        os.close(lock)
-
-
-def _try_to_train(version: str, roles: frozenset[str], folder: Path, opened: Opener) -> None:
-    try:
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".training-") as scratch:
-            _train(version, roles, Path(scratch), opened)
+        with exclusive(folder / f"{version}.lock"):
+            roles = _missing(version)
+            if roles and write_base_archive():
+                _LOG.info("preparing faster starts of BookKeeper %s (once)", version)
+                with tempfile.TemporaryDirectory(dir=folder, prefix=".training-") as scratch:
+                    _train(version, Archives(Path(scratch), roles), opened)
     except (FencepostError, OSError) as error:
-        _FAILED.add((version, roles))
+        _FAILED.add(version)
         _LOG.warning("no class-data archives for BookKeeper %s: %s", version, error)
 
 
-def _train(version: str, roles: frozenset[str], scratch: Path, opened: Opener) -> None:
-    archives = Archives(scratch, roles)
+def _train(version: str, archives: Archives, opened: Opener) -> None:
     spec = RunSpec(
-        RunFolder.create(scratch, "protected"),
+        RunFolder.create(archives.folder, "protected"),
         MODES["protected"],
         bookies=1,
-        clients=("trainee",) if CLIENT in roles else (),
+        clients=("trainee",) if CLIENT in archives.trained else (),
         version=version,
         linked=False,
         observed=False,
@@ -147,8 +104,8 @@ def _train(version: str, roles: frozenset[str], scratch: Path, opened: Opener) -
     with opened(spec, archives) as cluster:
         for client in cluster.clients.values():
             _exercise(client)
-    for role in roles:
-        keep(version, role, archives.made(role))
+    for role in archives.trained:
+        _keep(version, role, archives.made(role))
 
 
 def _exercise(client: Client) -> None:
@@ -160,6 +117,12 @@ def _exercise(client: Client) -> None:
     commands.close("h")
 
 
-@cache
-def _path(version: str, role: str) -> Path:
-    return artifacts.class_data_archive(version, role)
+def _keep(version: str, role: str, made: Path) -> None:
+    """Install a new archive; delete those of other builds of the client that no JVM has read for a week."""
+    if not made.is_file():
+        return
+    made.chmod(0o644)
+    made.replace(_path(version, role))
+    if role == CLIENT:
+        stem = artifacts.class_data_archive(version, role).stem
+        remove_unread(_path(version, role).parent.glob(f"{stem}-*.jsa"))
