@@ -1,4 +1,7 @@
-"""A real standalone cluster: the master and two workers that pyspark ships, elsewhere than the checkout."""
+"""A real standalone cluster: the master and two workers that pyspark ships, elsewhere than the checkout.
+
+They belong to a keeper, which ends them and their executors with the tests, also with tests that are killed.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,12 @@ from pathlib import Path
 import pytest
 from pyspark.find_spark_home import _find_spark_home
 
+from cluster.processes.keeper_client import KeeperClient
+from cluster.processes.runner import Launch
 from protocol.java import java, modules_of
 
 _STARTED = re.compile(r"Starting Spark master at (spark://\S+)")
+_REGISTERED = re.compile("Successfully registered with (master)")
 _TIMEOUT_S = 180
 _OF_FENCEPOST = ("fencepost", "__editable__", "_editable", "_fencepost", "pyspark", "py4j")
 
@@ -54,47 +60,31 @@ def standalone(place: Path) -> Iterator[Standalone]:
     """
     if "jdk.incubator.vector" not in modules_of(java()):
         pytest.skip(f"Spark's workers need a JDK's module jdk.incubator.vector, which {java()} lacks")
-    started: list[subprocess.Popen[bytes]] = []
-    try:
-        master = _start("Master", place / "master", ["--port", "0"], started)
-        url = _await_line(master, _STARTED)
+    place.mkdir(exist_ok=True)
+    with KeeperClient(place / "events.jsonl", log=place / "keeper.log") as keeper:
+        url = _await_line(_start(keeper, "Master", place / "master", ["--port", "0"]), _STARTED)
         works = tuple(place / f"worker{number}" for number in (1, 2))
         for work in works:
             options = ["--cores", "1", "--memory", "1g", "--work-dir", str(work), url]
-            _await_line(
-                _start("Worker", work, options, started), re.compile("Successfully registered with (master)")
-            )
+            _await_line(_start(keeper, "Worker", work, options), _REGISTERED)
         yield Standalone(url, works)
-    finally:
-        for process in reversed(started):
-            process.terminate()
-        for process in started:
-            process.wait(_TIMEOUT_S)
 
 
-def _start(what: str, folder: Path, options: Sequence[str], started: list[subprocess.Popen[bytes]]) -> Path:
+def _start(keeper: KeeperClient, what: str, folder: Path, options: Sequence[str]) -> Path:
     """Start one in a separate folder; return its log."""
-    folder.mkdir(parents=True)
-    log = folder / "log"
+    folder.mkdir()
     home = Path(_find_spark_home())
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYSPARK"))}
     command = [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{what.lower()}.{what}"]
-    with log.open("wb") as output:
-        started.append(
-            subprocess.Popen(
-                [*command, "--host", "127.0.0.1", "--webui-port", "0", *options],
-                cwd=folder,
-                env={
-                    **kept,
-                    "JAVA_HOME": str(java().parent.parent),
-                    "SPARK_HOME": str(home),
-                    "SPARK_LOCAL_IP": "127.0.0.1",
-                },
-                stdout=output,
-                stderr=output,
-            )
-        )
-    return log
+    argv = [*command, "--host", "127.0.0.1", "--webui-port", "0", *options]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYSPARK"))}
+    env = {
+        **kept,
+        "JAVA_HOME": str(java().parent.parent),
+        "SPARK_HOME": str(home),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    keeper.start(folder.name, 1, Launch(argv, env), folder=folder, log=folder / "log")
+    return folder / "log"
 
 
 def _await_line(log: Path, words: re.Pattern[str]) -> str:
