@@ -87,72 +87,56 @@ def _combinations(conf: Mapping[str, str], version: str, *, integrity_exists: bo
     storage = conf.get(STORAGE, DEFAULT_STORAGE).strip()
     short = storage.rpartition(".")[2]
     journal = "set journalWriteData=true"
-    warnings = []
-    if not journaled and not checked:
-        protection = f", or {INTEGRITY}=true with {STORAGE}={DB_STORAGE}" if integrity_exists else ""
-        warnings.append(
-            Advice(
-                f"journalWriteData=false without {INTEGRITY}=true does not protect: a bookie that is killed "
-                "loses what it acknowledged since its last flush, and denies it afterwards",
-                f"{journal}{protection}",
-            )
-        )
-    if not journaled and asked and not integrity_exists:
-        warnings.append(
-            Advice(
-                f"{INTEGRITY}=true does not protect on {version}: integrity checking begins with 4.15.0",
-                journal,
-            )
-        )
-    if checked and storage != DB_STORAGE:
-        warnings.append(
-            Advice(
-                f"{INTEGRITY}=true with {short} does not protect: the bookie starts while it is "
-                "clean and ends with exit code 2 after a kill",
-                f"set {STORAGE}={DB_STORAGE} on bookies without entries; others lose theirs "
-                "(docs/findings/storage-changed.md)",
-            )
-        )
-    if checked and journaled:
-        warnings.append(
-            Advice(
-                f"{INTEGRITY}=true with journalWriteData=true checks nothing after a kill: "
-                "the journal protects",
-                "restart a bookie that was killed with journalWriteData=false with that setting first",
-            )
-        )
-    if not journaled and storage != DB_STORAGE:
-        warnings.append(
-            Advice(
-                f"journalWriteData=false with {short}: flushInterval does not bound what a kill "
-                "loses; entries stay in memory until the memtable or the entry log is full",
-                journal,
-            )
-        )
-    if not journaled:
-        warnings.append(
-            Advice(
-                "journalWriteData=false: a client's force() is acknowledged without making any entry durable "
-                "(deferred sync syncs the journal only)",
-                f"{journal} if a client uses DEFERRED_SYNC",
-            )
-        )
-    if not synced:
-        warnings.append(
-            Advice(
-                "journalSyncData=false: a power failure loses the journal's last records, fences among them "
-                "(up to journalPageCacheFlushIntervalMSec, 1000 ms unless set)",
-                "set journalSyncData=true",
-            )
-        )
-    if flag(conf, STAMPING, default=False) and not checked:
-        warnings.append(
-            Advice(
-                f"{STAMPING}=true has no effect without {INTEGRITY}=true on 4.15.0 or newer",
-                f"set {INTEGRITY}=true, or remove it",
-            )
-        )
-    return warnings
+    protection = f", or {INTEGRITY}=true with {STORAGE}={DB_STORAGE}" if integrity_exists else ""
+    rules = (
+        (
+            not journaled and not checked,
+            f"journalWriteData=false without {INTEGRITY}=true does not protect: a bookie that is killed "
+            "loses what it acknowledged since its last flush, and denies it afterwards",
+            f"{journal}{protection}",
+        ),
+        (
+            not journaled and asked and not integrity_exists,
+            f"{INTEGRITY}=true does not protect on {version}: integrity checking begins with 4.15.0",
+            journal,
+        ),
+        (
+            checked and storage != DB_STORAGE,
+            f"{INTEGRITY}=true with {short} does not protect: the bookie starts while it is clean and ends "
+            "with exit code 2 after a kill",
+            f"set {STORAGE}={DB_STORAGE} on bookies without entries; others lose theirs "
+            "(docs/findings/storage-changed.md)",
+        ),
+        (
+            checked and journaled,
+            f"{INTEGRITY}=true with journalWriteData=true checks nothing after a kill: the journal protects",
+            "restart a bookie that was killed with journalWriteData=false with that setting first",
+        ),
+        (
+            not journaled and storage != DB_STORAGE,
+            f"journalWriteData=false with {short}: flushInterval does not bound what a kill loses; entries "
+            "stay in memory until the memtable or the entry log is full",
+            journal,
+        ),
+        (
+            not journaled,
+            "journalWriteData=false: a client's force() is acknowledged without making any entry durable "
+            "(deferred sync syncs the journal only)",
+            f"{journal} if a client uses DEFERRED_SYNC",
+        ),
+        (
+            not synced,
+            "journalSyncData=false: a power failure loses the journal's last records, fences among them "
+            "(up to journalPageCacheFlushIntervalMSec, 1000 ms unless set)",
+            "set journalSyncData=true",
+        ),
+        (
+            flag(conf, STAMPING, default=False) and not checked,
+            f"{STAMPING}=true has no effect without {INTEGRITY}=true on 4.15.0 or newer",
+            f"set {INTEGRITY}=true, or remove it",
+        ),
+    )
+    return [Advice(said, remedy) for applies, said, remedy in rules if applies]
 
 
 def strings(data: bytes) -> set[str]:

@@ -129,7 +129,8 @@ def explore(search: Search, *, quiet: bool, as_json: bool) -> int:
 def _search(search: Search, found: Exploration, runner: Runner, status: StatusLines) -> None:
     errors = 0
     status.counts(found.text)
-    runs = runner.run(_plans(search, found, status), lambda one: f"seed {one.prepared.seed}")
+    left_s = None if search.for_s is None else search.for_s - status.took_s
+    runs = runner.run(_plans(search, found), lambda one: f"seed {one.prepared.seed}", total_s=left_s)
     with closing(runs):
         for one, ended in runs:
             found.ended.append(ended)
@@ -146,20 +147,21 @@ def _search(search: Search, found: Exploration, runner: Runner, status: StatusLi
                 )
 
 
-def _plans(search: Search, found: Exploration, status: StatusLines) -> Iterator[Prepared]:
-    """The plan of each further run, drawn when it can begin; none once the search is over."""
+def _plans(search: Search, found: Exploration) -> Iterator[Prepared]:
+    """The plan of each further run, drawn when it can begin; none once enough was found."""
     for number in count():
         enough = any(one.news for one in found.ended) and not search.keep_going
         over = search.runs is not None and number >= search.runs
-        late = search.for_s is not None and status.took_s >= search.for_s
-        if enough or over or late:
+        if enough or over:
             return
         yield search.prepare(number)
 
 
 def _introduce(search: Search, status: StatusLines) -> None:
     ends = [counted(search.runs, "run")] if search.runs is not None else []
-    ends += [f"no run begins after {duration(search.for_s)}"] if search.for_s is not None else []
+    ends += (
+        [f"no run begins that would end after {duration(search.for_s)}"] if search.for_s is not None else []
+    )
     mode = search.mode or "/".join(dict.fromkeys(search.profile.modes))
     status.line(
         f"exploring {mode} with the profile {search.profile.name}, seeds from {search.first}; "

@@ -142,18 +142,22 @@ class Runner:
     status: StatusLines
 
     def run(
-        self, prepared: Iterable[Prepared], label: Callable[[ModeRun], str]
+        self,
+        prepared: Iterable[Prepared],
+        label: Callable[[ModeRun], str],
+        *,
+        total_s: float | None = None,
     ) -> Generator[tuple[ModeRun, Ended], None, None]:
         """Each run (of a single mode) as it ends, judged whatever happened.
 
         An error of the harness or of a server ends its run only; an interruption ends all of them. ``label``
-        names a run in progress.
+        names a run in progress. None begins when less of ``total_s`` is left than one usually takes.
         """
 
         def begins(one: ModeRun) -> None:
             self.status.begins(label(one), one.folder.harness_log)
 
-        ended = recorded(prepared, self.recorders, parallel=self.parallel, begins=begins)
+        ended = recorded(prepared, self.recorders, parallel=self.parallel, total_s=total_s, begins=begins)
         with closing(ended):
             for one, error, took_s in ended:
                 began_s = time.monotonic()

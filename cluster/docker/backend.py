@@ -37,7 +37,7 @@ from protocol.errors import UsageError
 
 network = "10"
 prepare = require
-_SWEEP = ("env", f"PYTHONPATH={CHECKOUT}", sys.executable, "-P", "-m", "cluster.docker.sweep")
+_SWEEP = ("env", f"PYTHONPATH={CHECKOUT}", sys.executable, "-P", "-m", "cluster.docker.engine")
 
 
 @contextmanager

@@ -83,7 +83,6 @@ class Containers:
             thread.join()
 
     def on_exit(self, listener: Callable[[Exit], None]) -> None:
-        """Call ``listener`` for each exit from now on, on the watching thread."""
         self._listeners.append(listener)
 
     def start(self, name: str, boot: int, launch: Launch, *, folder: Path, log: Path) -> Started:
@@ -110,7 +109,6 @@ class Containers:
         return Started(pid, ends)
 
     def signal(self, name: str, number: signal.Signals) -> int:
-        """Send a signal to the program of a running container; ``ServerError`` when none runs."""
         process = self._running(name)
         if number in _ENDS and not process.signalled_ns:
             process.signalled_ns = time.monotonic_ns()
@@ -118,32 +116,26 @@ class Containers:
         return process.pid
 
     def disconnect(self, name: str) -> None:
-        """Take it off its network: nothing reaches it or leaves it, and no connection is closed."""
         self._engine.disconnect(*self._project.place(name))
 
     def connect(self, name: str) -> None:
-        """Bring it back with its address; nothing when it is there."""
         if not self.connected(name):
             self._engine.connect(*self._project.place(name), self._project.address(name))
 
     def connected(self, name: str) -> bool:
-        """Whether it is on its network."""
         container, network = self._project.place(name)
         return network in self._engine.networks_of(container)
 
     def lacks_for_dropping(self) -> str | None:
-        """Why no packets can be dropped on this machine, None when they can."""
         return packets.unavailable_reason()
 
     def drop_packets(self, name: str, ways: Collection[PacketDirection]) -> None:
-        """Drop in silence what goes these ways, and nothing else."""
         if stack := self._network_stack(name):
             packets.drop(stack, ways)
         elif ways:
             raise ServerError(f"{name} is down and has no network")
 
     def dropped_packets(self, name: str) -> Mapping[PacketDirection, int]:
-        """Number of packets dropped up to now, for each closed direction."""
         stack = self._network_stack(name)
         return packets.dropped(stack) if stack else {}
 

@@ -1,13 +1,16 @@
 """A Docker engine through its SDK, its errors translated: containers started, signalled, watched, removed.
 
 The SDK is imported in this folder only. Knows containers by id, not what runs in them.
+The keeper starts ``python -m cluster.docker.engine LABEL`` when the harness is gone, to remove all that has
+the label.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any
 
@@ -17,7 +20,7 @@ from docker.errors import APIError, DockerException
 from docker.types import CancellableStream
 
 from cluster.docker.images import socket_path
-from protocol.errors import IncapableError, ServerError
+from protocol.errors import FencepostError, IncapableError, ServerError
 
 Item = dict[str, Any]
 """A container or a network as the engine describes it."""
@@ -166,3 +169,11 @@ def _translated(what: str) -> Iterator[None]:
         yield
     except (DockerException, requests.RequestException) as error:
         raise ServerError(f"the Docker engine did not {what}: {error}") from error
+
+
+if __name__ == "__main__":
+    try:
+        with closing(Engine()) as own:
+            own.sweep(sys.argv[1])
+    except FencepostError as failed:
+        sys.exit(str(failed))

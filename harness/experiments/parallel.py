@@ -60,9 +60,10 @@ def recorded(
     recorders: Recorders,
     *,
     parallel: int,
+    total_s: float | None = None,
     begins: Callable[[ModeRun], None] = lambda _: None,
 ) -> Generator[Recorded, None, None]:
-    """Each mode as its recording ends. Closing the iterator ends what is in progress."""
+    """Each mode as its recording ends, as :func:`run_all`. Closing the iterator ends what is in progress."""
 
     def record(one: ModeRun) -> Recorded:
         began_s, ready = time.monotonic(), one.prepared
@@ -73,7 +74,8 @@ def recorded(
             error = died
         return Recorded(one, error, time.monotonic() - began_s)
 
-    return run_all(_modes(prepared), record, parallel=parallel, stop=recorders.stop, begins=begins)
+    modes = _modes(prepared)
+    return run_all(modes, record, parallel=parallel, total_s=total_s, stop=recorders.stop, begins=begins)
 
 
 def _modes(prepared: Iterable[Prepared]) -> Iterator[ModeRun]:

@@ -76,7 +76,11 @@ class Scripted:
         self._outcomes = iter(outcomes)
         self._parallel = parallel
 
-    def run(self, plans: Iterator[Any], label: Callable[[Any], str]) -> Iterator[tuple[Any, Ended]]:
+    def run(
+        self, plans: Iterator[Any], label: Callable[[Any], str], *, total_s: float | None
+    ) -> Iterator[tuple[Any, Ended]]:
+        if total_s is not None and total_s < 0:
+            return
         begun: deque[Any] = deque()
         numbered = (SimpleNamespace(number=at, prepared=one) for at, one in enumerate(plans, start=1))
         while True:

@@ -60,14 +60,19 @@ def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Search:
     )
     monkeypatch.setattr(parallel, "replace", lambda request, **_: request)  # it is a stand-in
 
-    def search(*answers: Answer, parallel: int = 1) -> list[Ended]:
+    def search(*answers: Answer, parallel: int = 1, total_s: float | None = None) -> list[Ended]:
         recorders: Any = Recorders(*answers)
         judge: Any = None
         runner = Runner(judge, recorders, parallel, StatusLines(quiet=True))
         plans = repeat(ready, len(answers))
-        return [ended for _, ended in runner.run(plans, lambda one: f"run {one.number}")]
+        ended = runner.run(plans, lambda one: f"run {one.number}", total_s=total_s)
+        return [one for _, one in ended]
 
     return search
+
+
+def test_no_run_begins_when_the_time_is_over(searched: Search) -> None:
+    assert searched(DONE, total_s=-1.0) == []
 
 
 def judges(found: FoundRun, *_: object) -> Any:
