@@ -6,12 +6,11 @@ things measured in turns in the same run: A B A B ...
 
 from __future__ import annotations
 
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,6 +21,7 @@ from bench.clients import client_bench
 from bench.judging import SHAPES, judge_bench
 from bench.logs.log import log_bench
 from bench.series.scenarios import command as scenarios
+from bench.turns import spread
 from bench.wire import PROTOCOLS, wire_bench
 from bench.writes import writes_bench
 from cli.main import raise_interrupts
@@ -46,6 +46,11 @@ def _number(
     )
 
 
+def _scratch(about: str) -> Callable[[Decorated], Decorated]:
+    folder = click.Path(path_type=Path, exists=True, file_okay=False)
+    return click.option("--scratch", type=folder, default=Path(tempfile.gettempdir()), help=about)
+
+
 _transactions = _number("--transactions", [100_000, 1_000_000], "For the log checker.")
 
 
@@ -68,13 +73,19 @@ def bench() -> None:
     """Measure Fencepost on this machine; figures are medians and ratios of one run."""
 
 
+@bench.result_callback()
+def _print(lines: Iterable[str]) -> None:
+    """Print what a command measures, each line as it comes."""
+    for line in lines:
+        click.echo(line)
+
+
 @bench.command()
 @_number("--rounds", 5)
 @_number("--entries", 200_000, "Adds in one turn.")
-def client(rounds: int, entries: int) -> None:
+def client(rounds: int, entries: int) -> Iterator[str]:
     """The recording client against the same without recording, and against BookKeeper's own benchmark."""
-    for line in client_bench(rounds, entries):
-        click.echo(line)
+    return client_bench(rounds, entries)
 
 
 @bench.command()
@@ -83,38 +94,28 @@ def client(rounds: int, entries: int) -> None:
 @click.option(
     "--protocol", "protocols", type=click.Choice(list(PROTOCOLS)), multiple=True, default=list(PROTOCOLS)
 )
-def wire(rounds: int, entries: int, protocols: tuple[str, ...]) -> None:
+def wire(rounds: int, entries: int, protocols: tuple[str, ...]) -> Iterator[str]:
     """One client through the links of a run, with their wire log, against the same without links."""
-    for line in wire_bench(rounds, entries, protocols):
-        click.echo(line)
+    return wire_bench(rounds, entries, protocols)
 
 
 @bench.command()
 @_number("--rounds", 3)
 @_number("--entries", 50_000, "Adds of 1 KiB in one turn.")
 @_number("--outstanding", 1000, "Adds in flight at a time.")
-@click.option(
-    "--scratch",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    default=Path(tempfile.gettempdir()),
-    help="A folder on a disk; what goes to a file system in memory is not counted.",
-)
-def writes(rounds: int, entries: int, outstanding: int, scratch: Path) -> None:
+@_scratch("A folder on a disk; what goes to a file system in memory is not counted.")
+def writes(rounds: int, entries: int, outstanding: int, scratch: Path) -> Iterator[str]:
     """Bytes that bookies write for each acknowledged byte, with the journal and without it."""
-    for line in writes_bench(rounds, entries, outstanding, scratch):
-        click.echo(line)
+    return writes_bench(rounds, entries, outstanding, scratch)
 
 
 @bench.command()
 @_number("--times", 3)
-def run(times: int) -> None:
+def run(times: int) -> Iterator[str]:
     """Wall time of `fencepost run bp46/truncation`: all three modes, and one."""
     for label, options in (("three modes", ()), ("one mode", ("--mode", "unprotected"))):
         took = [_timed_s(*options) for _ in range(times)]
-        click.echo(
-            f"fencepost run {_SCENARIO}, {label}: median {statistics.median(took):.1f} s "
-            f"({min(took):.1f} to {max(took):.1f})"
-        )
+        yield f"fencepost run {_SCENARIO}, {label}: median {spread(took, '.1f').replace(' (', ' s (')}"
 
 
 def _timed_s(*options: str) -> float:
@@ -134,10 +135,9 @@ def _timed_s(*options: str) -> float:
 
 @bench.command()
 @_transactions
-def log(transactions: tuple[int, ...]) -> None:
+def log(transactions: tuple[int, ...]) -> Iterator[str]:
     """The log checker: reading and judging histories of given sizes, and its peak memory."""
-    for line in log_bench(transactions):
-        click.echo(line)
+    return log_bench(transactions)
 
 
 @bench.command()
@@ -152,12 +152,7 @@ def log(transactions: tuple[int, ...]) -> None:
 @click.option("--frames", is_flag=True, help="A wire log of everything that was asked.")
 @_number("--rounds", 3)
 @click.option("--no-duckdb", is_flag=True, help="Leave DuckDB out (otherwise installed into .build/bench).")
-@click.option(
-    "--scratch",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    default=Path(tempfile.gettempdir()),
-    help="Where the runs are made; each is removed when it was measured.",
-)
+@_scratch("Where the runs are made; each is removed when it was measured.")
 @_transactions
 @click.option("--no-log", is_flag=True, help="Leave the log checker out.")
 def judge(
@@ -171,14 +166,12 @@ def judge(
     frames: bool,
     no_duckdb: bool,
     no_log: bool,
-) -> None:
+) -> Iterator[str]:
     """Raw evidence to verdict at size, against a plain decode, no Spark, and DuckDB; and the log checker."""
     extras = [name for name, wanted in (("census", census), ("frames", frames)) if wanted]
     duckdb = not no_duckdb
-    for line in judge_bench(operations, shapes, extras, rounds=rounds, duckdb=duckdb, scratch=scratch):
-        click.echo(line)
-    for line in () if no_log else log_bench(transactions):
-        click.echo(line)
+    yield from judge_bench(operations, shapes, extras, rounds=rounds, duckdb=duckdb, scratch=scratch)
+    yield from () if no_log else log_bench(transactions)
 
 
 def _trial(verb: str, words: tuple[str, ...]) -> int:

@@ -117,7 +117,7 @@ class Metadata:
     def forget_registration(self, bookie: str) -> None:
         """Delete what a killed bookie left registered; its next boot would wait for it to expire."""
         for folder in (AVAILABLE, READONLY):
-            self._delete(f"delete the registration of {bookie}", f"{folder}/{bookie_id(bookie)}")
+            self.remove(f"{folder}/{bookie_id(bookie)}", f"delete the registration of {bookie}")
 
     def cookie(self, bookie: str) -> bytes | None:
         """The cookie of a bookie (``ZKRegistrationManager#readCookie``), None without a cookie."""
@@ -126,7 +126,7 @@ class Metadata:
 
     def forget_cookie(self, bookie: str) -> None:
         """Delete the cookie of a bookie, if there is one."""
-        self._delete(f"delete the cookie of {bookie}", f"{COOKIES}/{bookie_id(bookie)}")
+        self.remove(f"{COOKIES}/{bookie_id(bookie)}", f"delete the cookie of {bookie}")
 
     def ledger(self, ledger: int) -> tuple[LedgerMetadata, int] | None:
         """A ledger's metadata and its version, or None when the ledger does not exist."""
@@ -156,25 +156,23 @@ class Metadata:
         """The ids of all ledgers, ascending."""
         return sorted(self._below(ROOT))
 
-    def children(self, path: str) -> tuple[str, ...]:
-        """The names below a path, none where there is no such path."""
-        return self._children(f"list {path}", path)
-
-    def _children(self, what: str, path: str) -> tuple[str, ...]:
-        with self._translated(what):
+    def children(self, path: str, what: str = "") -> tuple[str, ...]:
+        """The names below a path, none where there is no such path; ``what`` this is for, in an error."""
+        with self._translated(what or f"list {path}"):
             try:
                 return tuple(self._ask("get_children", path))
             except NoNodeError:
                 return ()
 
+    def remove(self, path: str, what: str = "") -> None:
+        """Remove a path, if there is one."""
+        with self._translated(what or f"remove {path}"), contextlib.suppress(NoNodeError):
+            self._ask("delete", path)
+
     def text(self, path: str) -> str | None:
         """The text at a path, None where there is no such path."""
         found = self._get(f"read {path}", path)
         return None if found is None else found[0].decode(errors="replace")
-
-    def remove(self, path: str) -> None:
-        """Remove a path, if there is one."""
-        self._delete(f"remove {path}", path)
 
     def _get(self, what: str, path: str) -> tuple[bytes, int] | None:
         """What is at a path, and its version; None where there is no such path."""
@@ -185,12 +183,8 @@ class Metadata:
                 return None
         return bytes(data), int(stat.version)
 
-    def _delete(self, what: str, path: str) -> None:
-        with self._translated(what), contextlib.suppress(NoNodeError):
-            self._ask("delete", path)
-
     def _below(self, path: str) -> Iterator[int]:
-        for child in self._children("list the ledgers", path):  # none where it was deleted meanwhile
+        for child in self.children(path, "list the ledgers"):  # none where it was deleted meanwhile
             below = f"{path}/{child}"
             ledger = ledger_of_path(below)
             if ledger is not None:

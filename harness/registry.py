@@ -104,13 +104,15 @@ def ended(result: CommandResult, text: str, **facts: int | None) -> Done:
     return Done(text, result.outcome, {**result.model_dump(include=fields, exclude_unset=True), **known})
 
 
-def await_condition(context: RunContext, wanted: Condition) -> str:
-    """Wait until the condition holds, ``wanted.timeout_s`` at most; the last state seen."""
+def await_condition(context: RunContext, wanted: Condition, what: str = "") -> str:
+    """Wait until the condition holds, ``wanted.timeout_s`` at most; the last state seen.
+
+    A failed process of the run ends the wait with its error; ``what`` names the condition in other errors.
+    """
     look = CONDITIONS[wanted.condition].run(context, wanted)
-    return wait_until(lambda: alive_and(context, look), wanted.timeout_s, f"condition {wanted.condition!r}")
 
+    def seen() -> Seen:
+        context.assert_alive()
+        return look()
 
-def alive_and(context: RunContext, look: Look) -> Seen:
-    """The look, after a check that no process of the run has failed."""
-    context.assert_alive()
-    return look()
+    return wait_until(seen, wanted.timeout_s, what or f"condition {wanted.condition!r}")

@@ -22,7 +22,7 @@ from cluster.docker.composing import LAUNCH
 from cluster.docker.engine import Deaths, Engine
 from cluster.docker.project import Project
 from cluster.processes.keeper_client import append_line
-from cluster.processes.runner import Exit, Launch, PacketDirection, Started
+from cluster.processes.runner import Exit, Launch, Networks, PacketDirection, Runner, Started
 from protocol.errors import ServerError
 
 _COMMANDS, _REPLIES = "commands", "replies"
@@ -51,7 +51,7 @@ class _Process:
     signalled_ns: int = field(default=0)
 
 
-class Containers:
+class Containers(Runner, Networks):
     """The containers of a project by name; ``events`` is the run's record of starts and ends."""
 
     def __init__(
@@ -83,6 +83,7 @@ class Containers:
             thread.join()
 
     def on_exit(self, listener: Callable[[Exit], None]) -> None:
+        """Call ``listener`` for each exit from now on, on the watching thread."""
         self._listeners.append(listener)
 
     def start(self, name: str, boot: int, launch: Launch, *, folder: Path, log: Path) -> Started:
@@ -109,6 +110,7 @@ class Containers:
         return Started(pid, ends)
 
     def signal(self, name: str, number: signal.Signals) -> int:
+        """Send a signal to the program of a running container; ``ServerError`` when none runs."""
         process = self._running(name)
         if number in _ENDS and not process.signalled_ns:
             process.signalled_ns = time.monotonic_ns()

@@ -15,6 +15,7 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -95,58 +96,49 @@ def digest(context: Path) -> str:
 
 def _prepare_proxy(context: Path) -> None:
     program = artifacts.proxy_binary()
-    shutil.rmtree(context, ignore_errors=True)
-    _copy_tree(SOURCES / "proxy", context)
-    _copy(program, context / program.name)
-    _copy(SOURCES / "bookkeeper" / _OWN / "health", context / _OWN / "health")
+    _begin(context, SOURCES / "proxy")
+    shutil.copy(program, context)
+    (context / _OWN).mkdir(exist_ok=True)
+    shutil.copy(SOURCES / "bookkeeper" / _OWN / "health", context / _OWN)
+    _open_to_all(context)
 
 
 def _prepare_bookkeeper(version: str, context: Path) -> None:
     servers = artifacts.class_path(version)
     client = artifacts.client_jar()
-    shutil.rmtree(context, ignore_errors=True)
-    _copy_tree(SOURCES / "bookkeeper", context)
+    _begin(context, SOURCES / "bookkeeper")
+    (context / _LIB).mkdir(exist_ok=True)
     for jar in servers.jars:
         _link(jar, context / _LIB / jar.name)
-    sums = context / _SUMS
-    checksums.write_lock(sums, checksums.read_lock(servers.lock))
-    sums.chmod(0o644)
-    _copy(client, context / client.name)
+    checksums.write_lock(context / _SUMS, checksums.read_lock(servers.lock))
+    shutil.copy(client, context)
+    _open_to_all(context)
 
 
 def _below(folder: Path) -> Iterator[Path]:
     return (path for path in sorted(folder.rglob("*")) if path.is_file())
 
 
-def _copy_tree(source: Path, target: Path) -> None:
-    for path in _below(source):
-        _copy(path, target / path.relative_to(source))
+def _begin(context: Path, sources: Path) -> None:
+    """A new context with a copy of these sources."""
+    shutil.rmtree(context, ignore_errors=True)
+    shutil.copytree(sources, context)
 
 
-def _copy(source: Path, target: Path) -> None:
-    """Copy a file so that every user of a container can read it, whatever this user's umask is."""
-    _make_folder(target.parent)
-    shutil.copyfile(source, target)
-    target.chmod(0o755 if source.stat().st_mode & 0o100 else 0o644)
+def _open_to_all(context: Path) -> None:
+    """Let every user of a container read the copies, whatever this user's umask is; a link is so already."""
+    for path in (context, *context.rglob("*")):
+        if path.is_dir() or path.stat().st_nlink == 1:
+            path.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)
 
 
 def _link(source: Path, target: Path) -> None:
     """A second name for the file where that is possible and all may read it, else a copy."""
-    _make_folder(target.parent)
     if source.stat().st_mode & 0o444 == 0o444:
-        try:
-            os.link(source, target)
-        except OSError:  # another file system, or one without links
-            pass
-        else:
+        with suppress(OSError):  # another file system, or one without links
+            target.hardlink_to(source)
             return
-    _copy(source, target)
-
-
-def _make_folder(folder: Path) -> None:
-    if not folder.is_dir():
-        folder.mkdir(parents=True)
-        folder.chmod(0o755)
+    shutil.copy(source, target)
 
 
 def _java(version: str, role: str) -> Java:

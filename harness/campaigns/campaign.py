@@ -54,7 +54,8 @@ def run_campaign(campaign: Campaign, options: Options) -> int:
     number, of = options.part
     place = options.results / "campaigns" / (campaign.name + (f"-{number}-of-{of}" if of > 1 else ""))
     units = shard(units_of(campaign, plans=place / "plans", version=options.version), *options.part)
-    resumed = unfinished(place, units) if campaign.resume and not options.new else None
+    resumes = campaign.resume and not options.new
+    resumed = unfinished(place, units, lambda store: store.waiting(units)) if resumes else None
     store = resumed or begin(place, campaign.name, units)
     before = next((other.outcomes for other in executions(place) if other.path != store.path), [])
     waiting = store.waiting(units)

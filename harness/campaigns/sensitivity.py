@@ -15,7 +15,7 @@ from pathlib import Path
 from evidence.folder import write_text
 from harness.campaigns.reporting import link
 from harness.experiments.experiment import Experiment, Outcome, Status
-from harness.experiments.store import Store, begin, executions, run_pending
+from harness.experiments.store import Store, begin, run_pending, unfinished
 from harness.narrator import Narrator
 from plans.defects import Defect, defects
 from plans.versions import within
@@ -139,7 +139,8 @@ def measure(
             f"no run of {about} is on a release that has {', '.join(names)}",
             remedy="name another with --bookkeeper; `fencepost list defects` has the releases",
         )
-    store = _store(place, experiments, new=options.new)
+    resumed = None if options.new else unfinished(place, experiments, lambda one: pending(one, experiments))
+    store = resumed or begin(place, "sensitivity", experiments)
     narrator.line(f"sensitivity of {about}: {counted(len(names), 'defect')}, folder {store.path}")
     early = "ended early; the same command continues it"
     with store.alone():
@@ -165,14 +166,6 @@ def measure(
             why = f"{counted(left, 'run')} not started in time" if left else "every defect was tried"
             print(f"{_counted(found)}; {early or f'exit {code}: {why}'}", flush=True)
     return code
-
-
-def _store(place: Path, experiments: Sequence[Experiment], *, new: bool) -> Store:
-    """The newest one of just these experiments when something is left of it, else another."""
-    newest = next(executions(place), None)
-    if newest and newest.of(experiments) and next(pending(newest, experiments), None) and not new:
-        return newest
-    return begin(place, "sensitivity", experiments)
 
 
 def _counted(found: Sequence[DefectResult]) -> str:

@@ -53,15 +53,6 @@ class Store:
         """The stored outcomes, in the order of the units."""
         return [self.state.done[key] for key in self.state.units if key in self.state.done]
 
-    @property
-    def finished(self) -> bool:
-        """Whether every unit has an outcome."""
-        return len(self.state.done) == len(self.state.units)
-
-    def of(self, units: Sequence[Experiment]) -> bool:
-        """Whether it has exactly these units."""
-        return self.state.units == [unit.key for unit in units]
-
     def waiting(self, units: Sequence[Experiment]) -> list[Experiment]:
         """The units without an outcome."""
         return [unit for unit in units if unit.key not in self.state.done]
@@ -106,10 +97,13 @@ def begin(place: Path, name: str, units: Sequence[Experiment]) -> Store:
     return store
 
 
-def unfinished(place: Path, units: Sequence[Experiment]) -> Store | None:
-    """The newest execution if it has exactly these units and some have no outcome."""
-    newest = next(iter(executions(place)), None)
-    return newest if newest and newest.of(units) and not newest.finished else None
+def unfinished(
+    place: Path, units: Sequence[Experiment], left: Callable[[Store], Iterable[Experiment]]
+) -> Store | None:
+    """The newest execution if it has exactly these units and some of them are ``left`` to run."""
+    newest = next(executions(place), None)
+    same = newest and newest.state.units == [unit.key for unit in units]
+    return newest if newest and same and any(left(newest)) else None
 
 
 def executions(place: Path) -> Iterator[Store]:

@@ -188,7 +188,10 @@ class Recorders:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        """Let all processes shut down gracefully; kill the others."""
+        self.stop()
+        for process in self._all:
+            process.close()
 
     def record(self, order: RecordOrder, timeout_s: float | None = None) -> Recording:
         """The answer of an idle process."""
@@ -202,12 +205,6 @@ class Recorders:
         """Ask all processes to shut down gracefully; a run in progress ends early."""
         for process in self._all:
             process.end()
-
-    def close(self) -> None:
-        """Let all processes shut down gracefully; kill the others."""
-        self.stop()
-        for process in self._all:
-            process.close()
 
 
 class WorkerPool(Recorders):

@@ -10,12 +10,10 @@ from collections.abc import Iterable, Mapping
 
 from cluster.commands import R
 from cluster.interface import ProcessState
-from cluster.waiting import wait_until
 from evidence.codes import ErrorCode
 from evidence.folder import RunFolder
-from harness.conditions.answers import quiet
 from harness.recording.context import RunContext, noted
-from harness.registry import alive_and
+from harness.registry import await_condition
 from harness.steps.loads import end_load
 from nemesis.processes import READY_TIMEOUT_S, restart
 from plans.grammar.steps import Quiet
@@ -65,10 +63,7 @@ def _bring_back(context: RunContext) -> None:
 
 def await_quiet(context: RunContext) -> str:
     """Wait for the quiet state and describe it; ``NotReadyError`` when it is not reached."""
-    patience_s = context.plan.plan.limits.quiet_s
-    return wait_until(
-        lambda: alive_and(context, lambda: quiet(context, Quiet())), patience_s, "the quiet state"
-    )
+    return await_condition(context, Quiet(timeout_s=context.plan.plan.limits.quiet_s), "the quiet state")
 
 
 def observe(context: RunContext) -> Mapping[str, object]:

@@ -114,7 +114,21 @@ def _await_trigger(step: Step, context: RunContext, began: float) -> None:
 
 def _perform_one(step: StepSpec, context: RunContext, path: Place, block_ns: int) -> None:
     """Run and record the step at ``path``, whose block began at ``block_ns``."""
-    record = partial(_record, context, step, path, block_ns, time.monotonic_ns())
+    began_ns = time.monotonic_ns()
+
+    def record(**what: object) -> None:
+        line = {
+            "step": step.name,
+            "params": step.params.model_dump(mode="json", by_alias=True),
+            "path": list(path),
+            "round": context.round,
+            "block_ns": block_ns,
+            "began_ns": began_ns,
+            "ended_ns": time.monotonic_ns(),
+            "planned": step.outcome,
+        }
+        context.steps.write({**line, **what})
+
     try:
         done = _done(step, context)
     except FencepostError as error:
@@ -167,22 +181,3 @@ def _waited(wanted: Condition, context: RunContext) -> Done:
         if isinstance(wanted, Quiet) and wanted.otherwise == "finish":
             raise StepsOverError(str(error)) from error
         raise
-
-
-def _record(
-    context: RunContext, step: StepSpec, path: Place, block_ns: int, began_ns: int, **what: object
-) -> None:
-    params = step.params.model_dump(mode="json", by_alias=True)
-    context.steps.write(
-        {
-            "step": step.name,
-            "params": params,
-            "path": list(path),
-            "round": context.round,
-            "block_ns": block_ns,
-            "began_ns": began_ns,
-            "ended_ns": time.monotonic_ns(),
-            "planned": step.outcome,
-            **what,
-        }
-    )

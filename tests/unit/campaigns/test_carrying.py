@@ -20,7 +20,7 @@ from harness.experiments import running
 from harness.experiments import store as storing
 from harness.experiments.experiment import Experiment, Outcome, Status, outcome_of
 from harness.experiments.running import affordable, run_all, unknown_again
-from harness.experiments.store import begin, executions, prune, run_pending, unfinished
+from harness.experiments.store import Store, begin, executions, prune, run_pending, unfinished
 from harness.experiments.workers import DiedError, HungError, Recording, WorkerPool, of_control
 from plans.campaign import load_campaign
 from protocol.errors import IncapableError, UsageError
@@ -94,20 +94,24 @@ def test_unknown_is_never_a_pass(
     assert (found, reason in why) == (code, True), why
 
 
+def resumed(place: Path, units: Sequence[Experiment]) -> Store | None:
+    return unfinished(place, units, lambda store: store.waiting(units))
+
+
 def test_a_night_goes_on_where_it_was_killed(tmp_path: Path) -> None:
     store = begin(tmp_path, "gate", UNITS)
     store.add(outcome_of(UNITS[0], Status.ANOMALY, why="lost"))
-    again = unfinished(tmp_path, UNITS)
+    again = resumed(tmp_path, UNITS)
     assert again is not None
     assert again.path == store.path
     assert again.waiting(UNITS) == UNITS[1:]
     assert again.outcomes == store.outcomes
-    assert unfinished(tmp_path, UNITS[:3]) is None, "other runs are another campaign"
+    assert resumed(tmp_path, UNITS[:3]) is None, "other runs are another campaign"
     breaking = [replace(UNITS[0], breaks=("lac",)), *UNITS[1:]]
-    assert unfinished(tmp_path, breaking) is None, "a control that must break something else is another run"
+    assert resumed(tmp_path, breaking) is None, "a control that must break something else is another run"
     for unit in UNITS[1:]:
         again.add(outcome_of(unit, Status.AS_EXPECTED))
-    assert unfinished(tmp_path, UNITS) is None
+    assert resumed(tmp_path, UNITS) is None
     assert begin(tmp_path, "gate", UNITS).path != store.path
 
 

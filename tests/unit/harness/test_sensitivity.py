@@ -10,11 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from cli.sensitivity import command
-from harness.campaigns import sensitivity
 from harness.campaigns.sensitivity import Detection, experiments_with, page, pending, results, table
 from harness.experiments.experiment import Experiment, Outcome, Status, outcome_of
 from harness.experiments.running import run_all
-from harness.experiments.store import Store, begin
+from harness.experiments.store import Store, begin, unfinished
 
 UNITS = [
     Experiment(f"fencing/{name}", "protected", "4.18.0", (), 1, number, "d")
@@ -102,11 +101,12 @@ def test_what_was_stored_is_read_again_and_the_rest_goes_on(tmp_path: Path) -> N
     store = begin(tmp_path, "sensitivity", EXPERIMENTS)
     assert found(store) == [Detection.NOT_TRIED, Detection.NOT_TRIED]
     store.add(ends_with(Status.ANOMALY, showed=("order",))(EXPERIMENTS[0]))
-    again = sensitivity._store(tmp_path, EXPERIMENTS, new=False)
+    again = unfinished(tmp_path, EXPERIMENTS, lambda one: pending(one, EXPERIMENTS))
+    assert again is not None
     assert again.path == store.path
     assert {one.defects for one in pending(again, EXPERIMENTS)} == {("limbo-denied",)}
-    assert sensitivity._store(tmp_path, EXPERIMENTS, new=True).path != store.path
-    assert sensitivity._store(tmp_path, EXPERIMENTS[:3], new=False).path != store.path
+    assert unfinished(tmp_path, EXPERIMENTS[:3], lambda one: pending(one, EXPERIMENTS[:3])) is None
+    assert begin(tmp_path, "sensitivity", EXPERIMENTS).path != store.path
 
 
 def test_the_table_and_the_page_name_what_was_found(tmp_path: Path) -> None:
