@@ -60,17 +60,18 @@ def collect_segments(
     ``numbers`` are the clients' by ``run.json``.
     """
     number = numbers.get(files[0].client)  # files of a client that the run does not know give no rows
-    keys: dict[str, list[Column]] = {"operations": [], "census": []}
+    keys: list[Mapping[str, Column]] = []
     done: list[Segment] = []
     for place, file in enumerate(files):
         segment = _history(file, target.run_id, number)
         done.append(replace(segment, rows=segment.of("watched")))
-        for name, known in keys.items():
-            known.append(segment.keys(name, place * SLOTS))
+        keys.append(segment.keys(place * SLOTS))
     paths = [file.path for file in files]
     return done, {
-        name: target.write(name, paths[0].stem, known, partial(rows_at, name, number or 0, paths))
-        for name, known in keys.items()
+        name: target.write(
+            name, paths[0].stem, [known[name] for known in keys], partial(rows_at, name, number or 0, paths)
+        )
+        for name in keys[0]
     }
 
 

@@ -29,15 +29,13 @@ Array = NDArray[np.int64]
 class BootTimes:
     """The boots of one bookie in their order: number, began not before, ended not later (ns)."""
 
-    boots: tuple[tuple[int, int, int], ...] = ()
+    boots: tuple[tuple[int, int, int], ...]
 
     def at(self, earliest_ns: Array, latest_ns: Array) -> Array:
         """For each row the boot that ran at some time from ``earliest_ns`` to ``latest_ns``.
 
         ``NO_BOOT`` where several boots are possible, or none.
         """
-        if not self.boots:
-            return np.full(len(earliest_ns), NO_BOOT)
         numbers, began, ended = (np.array(column) for column in zip(*self.boots, strict=True))
         first = np.searchsorted(began, earliest_ns, side="right") - 1
         last = np.searchsorted(began, latest_ns, side="right") - 1
@@ -87,9 +85,8 @@ def _time(stored: Array) -> Array:
 
 
 def _ends(links: Array, known: Mapping[int, tuple[int, int]]) -> tuple[Array, Array]:
-    numbers, places = np.unique(links, return_inverse=True)
-    ends = np.array([known.get(number, _UNKNOWN_LINK) for number in numbers.tolist()]).reshape(-1, 2)
-    return ends[places, 0], ends[places, 1]
+    ends = np.array([known.get(link, _UNKNOWN_LINK) for link in range(int(links.max(initial=0)) + 1)])
+    return ends[:, 0][links], ends[:, 1][links]
 
 
 def _boots(
@@ -110,7 +107,7 @@ def _boots(
     latest_ns = np.where(is_answer | (forwarded_ns == NEVER), received_ns, forwarded_ns)
     given = ~is_answer | ((asked_ns != NEVER) & (records["status"] != Status.NONE))
     boots = np.full(len(records), NO_BOOT)
-    for bookie in np.unique(bookies).tolist():
+    for bookie, times in boot_times.items():
         rows = np.flatnonzero((bookies == bookie) & given)
-        boots[rows] = boot_times.get(bookie, BootTimes()).at(earliest_ns[rows], latest_ns[rows])
+        boots[rows] = times.at(earliest_ns[rows], latest_ns[rows])
     return boots

@@ -13,7 +13,7 @@ agree is damage, named by sequence number, and its slot yields no row.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +22,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from evidence.codes import NEVER, ErrorCode, Holding, Kind, Outcome, Proof
-from evidence.raw.segments import agree, named_damages, packed, records_at, wrong_header
+from evidence.raw.segments import agree, in_use, named_damages, packed, records_at, wrong_header
 from evidence.schemas import CENSUS, OPERATIONS, table_of
 
 MAGIC = b"FPHIST1\n"
@@ -53,7 +53,7 @@ COMPLETED = packed(
     """
 )
 SLOT = np.dtype([("invoked", INVOKED), ("completed", COMPLETED)])
-_NAMES_AN_ENTRY = np.isin(np.arange(256), (Kind.ADD, Kind.READ, Kind.ENTRY, Kind.FORCE))
+_NAMES_AN_ENTRY = np.isin(np.arange(256), (Kind.ADD, Kind.READ, Kind.ENTRY, Kind.FORCE, Kind.CENSUS))
 _WORDS = SLOT_BYTES // 8
 _LAYOUT = {"version": VERSION, "slot_size": SLOT_BYTES, "slots": SLOTS}
 
@@ -83,22 +83,24 @@ class Segment:
         """The rows of ``operations`` or ``census``; those ``watched`` have the columns of ``operations``."""
         return _table(name, self.of(name), self.client)
 
-    def keys(self, table: str, first: int) -> NDArray[np.int64]:
-        """Ledgers, entries and places of the rows of ``operations`` or ``census``; ``first`` is slot 0's."""
-        rows = self.of(table)
-        asked = rows["invoked"]
-        ledger, entry = _subject(rows) if table == "operations" else (asked["ledger"], asked["entry"])
-        return np.stack((ledger, entry, asked["seq"] - self.first_seq + first))
+    def keys(self, first: int) -> dict[str, NDArray[np.int64]]:
+        """By table the ledgers, entries and places of its rows; ``first`` is the place of the first slot."""
+        places = self.rows["invoked"]["seq"] - self.first_seq + first
+        keys = np.stack((*_subject(self.rows), places))
+        return {table: keys[:, self._are(table)] for table in ("operations", "census")}
 
     def of(self, table: str) -> Rows:
         """The sound slots that are rows of ``operations`` or ``census``.
 
         ``watched`` are versions of metadata that the observer saw.
         """
+        return self.rows[self._are(table)]
+
+    def _are(self, table: str) -> Mask:
         kind = self.rows["invoked"]["kind"]
         of_census, of_watch = kind == Kind.CENSUS, kind == Kind.WATCHED
-        mask = {"census": of_census, "watched": of_watch}.get(table, ~of_census & ~of_watch)
-        return _chosen(self.rows, mask)
+        masks: Mapping[str, Mask] = {"census": of_census, "watched": of_watch}
+        return masks.get(table, ~of_census & ~of_watch)
 
 
 def rows_at(table: str, client: int, files: Sequence[Path], places: NDArray[np.int64]) -> pa.Table:
@@ -114,8 +116,7 @@ def decode(data: bytes, *, run_id: int) -> Segment:
     slots = min(SLOTS, max(0, len(data) - SLOT_BYTES) // SLOT_BYTES)
     words: Words = np.frombuffer(data, "<i8", count=slots * _WORDS, offset=min(SLOT_BYTES, len(data)))
     stored = words.reshape(slots, 2, _WORDS // 2)
-    written: Mask = stored[:, :, 0] != 0
-    written[~written] = stored[~written].any(axis=1)  # few, as a rule: a stored half begins with a number
+    written = in_use(stored)
     used = int(np.flatnonzero(written.any(axis=1))[-1]) + 1 if written.any() else 0
     wrong = wrong_header(
         data[:SLOT_BYTES], HEADER, magic=MAGIC, layout=_LAYOUT, run_id=run_id, what="history"
@@ -154,17 +155,14 @@ def _decode(stored: Words, written: Mask, client: int, first_seq: int, damage: t
     if torn.any():
         stored = stored.copy()
         stored[torn, 1] = 0
-    rows = _chosen(stored.reshape(-1).view(SLOT), sound & ~broken)
+    rows, good = stored.reshape(-1).view(SLOT), sound & ~broken
+    rows = rows if good.all() else rows[good]
     ended = int(np.count_nonzero(rows["completed"]["outcome"] != Outcome.PENDING))
     return Segment(client, first_seq, len(stored), rows, cut + int(torn.sum()), ended, named)
 
 
-def _chosen(rows: Rows, mask: Mask) -> Rows:
-    return rows if mask.all() else rows[mask]
-
-
 def _subject(rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The ledger and the entry of each row of ``operations``."""
+    """The ledger and the entry of each row."""
     asked, completed = rows["invoked"], rows["completed"]
     kind, ended = asked["kind"], completed["outcome"] != Outcome.PENDING
     assigned = (kind == Kind.ADD) & ended & (completed["entry"] >= 0)

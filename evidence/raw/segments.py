@@ -60,6 +60,13 @@ def named_damages(what: str, numbers: Iterable[int], name: Callable[[int], str])
     return named
 
 
+def in_use(words: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether each record is anything but zeros; the last axis of ``words`` is one record."""
+    found: NDArray[np.bool_] = words[..., 0] != 0
+    found[~found] = words[~found].any(axis=-1)  # few, as a rule: a record begins with its number
+    return found
+
+
 def used_records(path: Path, *, header_bytes: int, record_bytes: int, most: int) -> int:
     """About how many records of a file were written: exact unless the file is damaged."""
     low, high = 0, min(most, max(0, path.stat().st_size - header_bytes) // record_bytes)
@@ -83,7 +90,7 @@ def records_at(
     for path, begin, end in zip(files, edges[:-1], edges[1:], strict=True):
         if begin < end:
             mine = places[begin:end] % most
-            stored = np.memmap(path, kind, "r", header_bytes, shape=(int(mine[-1]) + 1,))
+            stored = np.memmap(str(path), kind, "r", header_bytes, shape=(int(mine[-1]) + 1,))
             np.take(stored, mine, out=found[begin:end], mode="clip")  # another mode copies once more
     return found
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from evidence.raw.segments import agree, named_damages, packed, wrong_header
+from evidence.raw.segments import agree, in_use, named_damages, packed, wrong_header
 
 MAGIC = b"FPWIRE1\n"
 VERSION = 2
@@ -96,7 +96,7 @@ def decode(data: bytes | Bytes, *, run_id: int) -> WireSegment:
 
 
 def _decode(stored: Bytes, number: int, size_bytes: int) -> WireSegment:
-    written: Mask = np.asarray(stored.reshape(-1).view("<u8").reshape(-1, _WORDS).any(axis=1))
+    written = in_use(stored.reshape(-1).view("<i8").reshape(-1, _WORDS))
     used = int(np.flatnonzero(written)[-1]) + 1 if written.any() else 0
     stored, written = stored[:used], written[:used]
     records = stored.reshape(-1).view(RECORD)

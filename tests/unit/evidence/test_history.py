@@ -221,7 +221,7 @@ def test_rows_are_found_again_by_their_places(tmp_path: Path, table: str) -> Non
     for file, data in zip(files, (hurt, history(add(5), census(6, 1))), strict=True):
         file.write_bytes(data)
     segments = [decode(file.read_bytes(), run_id=RUN_ID) for file in files]
-    keys = [segment.keys(table, place * SLOTS) for place, segment in enumerate(segments)]
+    keys = [segment.keys(place * SLOTS)[table] for place, segment in enumerate(segments)]
     whole = pa.concat_tables([segment.table(table) for segment in segments])
     ledger, entry, places = np.concatenate(keys, axis=1)
     assert rows_at(table, CLIENT, files, places).equals(whole)
