@@ -242,13 +242,13 @@ def _content(metadata: LedgerMetadata) -> _Content:
     }
 
 
-def collect_chains(lines: Iterable[Transaction], clock: WallClock, damage: Iterable[str] = ()) -> Collected:
+def collect_chains(lines: Iterable[Transaction], clock: WallClock) -> Collected:
     """Rows of ``chains``, sorted by log and version, from transactions in zxid order.
 
     An unreadable transaction becomes damage; transactions on other paths are skipped.
     """
     rows: list[ChainRow] = []
-    broken = list(damage)
+    broken = []
     for line in lines:
         try:
             if line["op"] == PUT_BACK:

@@ -15,12 +15,12 @@ because everything acknowledged before that is in ledgers that were closed then.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from evidence.codes import NEVER, Flag, Kind, Outcome, Proof
 from evidence.exchange.transactions import Ints, Micro, Transactions
@@ -35,6 +35,7 @@ NEEDED = (
 NOBODY = -1
 """The caller of an add that no history has."""
 _LEDGER = 10**9
+_NONE = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,178 +79,138 @@ def chain_transactions(operations: Columns, chains: Sequence[Chain]) -> tuple[Tr
     """
     rows = {name: np.asarray(operations[name])[of_chains(operations, chains)] for name in NEEDED}
     order = np.lexsort((rows["seq"], rows["client"]))
-    making = _Making({name: column[order] for name, column in rows.items()}, chains)
-    making.adds()
-    making.passes()
-    lacking = [lack for at in range(len(chains)) for lack in making.final(at)]
-    return making.done(), lacking
+    rows = {name: column[order] for name, column in rows.items()}
+    finals = list(_finals(rows, chains))
+    reads = [*_passes(rows, chains), *(one for one in finals if not isinstance(one, str))]
+    return _transactions(rows, chains, reads), [one for one in finals if isinstance(one, str)]
 
 
-class _Making:
-    """Collects transactions; ``rows`` are in the order of each client's history."""
+class _Read(NamedTuple):
+    """A pass through a log, or its final reads: its log, its entries, and the row that it is numbered by."""
 
-    def __init__(self, rows: Columns, chains: Sequence[Chain]) -> None:
-        self._rows = rows
-        self._chains = chains
-        self._parts: list[tuple[Ints, ...]] = []
-        self._numbers: dict[str, int] = {}
-        self._lists: list[Ints] = []
-        self._listed = 0
+    log: int
+    entries: Ints
+    invoked_ns: int
+    completed_ns: int
+    source: int
 
-    @cached_property
-    def _place(self) -> Mapping[int, tuple[int, int]]:
-        """Each ledger's log, and its place in the log."""
-        return {
-            ledger: (at, place)
-            for at, chain in enumerate(self._chains)
-            for place, ledger in enumerate(chain.ledgers)
-        }
 
-    @cached_property
-    def _elements(self) -> Ints:
-        """The element of each row that is an add or an entry."""
-        rows = self._rows
-        number = rows["ledger"] * _LEDGER + rows["entry"]
-        is_add = rows["kind"] == Kind.ADD
-        ended = np.flatnonzero(is_add & (rows["outcome"] != Outcome.PENDING))
-        ended = ended[np.argsort(number[ended], kind="stable")]
-        sent, bytes_sent = number[ended], rows["digest"][ended]
-        read = np.flatnonzero(rows["kind"] == Kind.ENTRY)
-        at = np.minimum(np.searchsorted(sent, number[read]), max(len(sent) - 1, 0))
-        known = sent[at] == number[read] if len(sent) else np.zeros(len(read), bool)
-        same = known & (bytes_sent[at] == rows["digest"][read]) if len(sent) else known
-        proven = rows["proof"][read] == Proof.PROVES_ITSELF
-        for row in read[~(same | (~known & proven))].tolist():
-            number[row] = self._named(row)
-        return np.asarray(number)
+def _passes(rows: Columns, chains: Sequence[Chain]) -> Iterator[_Read]:
+    """Each finished pass of a reader; rows are in the order of each client's history."""
+    logs = {chain.born: at for at, chain in enumerate(chains)}
+    since_ns = {one: ns for chain in chains for one, ns in zip(chain.ledgers, chain.since_ns, strict=True)}
+    entries, opens = (_by_handle(rows, kind, Flag.PASS) for kind in (Kind.ENTRY, Kind.OPEN))
+    for row in np.flatnonzero((rows["kind"] == Kind.PASS) & (rows["outcome"] == Outcome.OK)).tolist():
+        log = logs.get(int(rows["expected"][row]))
+        handle = int(rows["client"][row]), int(rows["handle"][row])
+        read = entries.get(handle, _NONE)
+        if log is None or len(read) != rows["result"][row]:
+            continue
+        invoked_ns = int(rows["invoked_ns"][row])
+        for opened in opens.get(handle, _NONE)[-1:].tolist():
+            # Closed while it was being opened is as good as open: the read ended at the LAC got before.
+            if rows["result"][opened] < 0 or rows["lac"][opened] != rows["result"][opened]:
+                invoked_ns = min(invoked_ns, since_ns[int(rows["ledger"][opened])])
+        yield _Read(log, read, invoked_ns, int(rows["completed_ns"][row]), row)
 
-    def _named(self, row: int) -> int:
-        """An element for bytes that no recorded client sent under that id."""
-        rows = self._rows
+
+def _finals(rows: Columns, chains: Sequence[Chain]) -> Iterator[_Read | str]:
+    """The observer's reads of each whole log as one, or why they are not whole."""
+    opens = np.flatnonzero((rows["kind"] == Kind.OPEN) & ((rows["flags"] & Flag.FINAL) != 0)).tolist()
+    opened = {int(rows["ledger"][row]): row for row in opens}
+    entries = _by_handle(rows, Kind.ENTRY, Flag.FINAL)
+    for log, chain in enumerate(chains):
+        if chain.ledgers:
+            yield _final(rows, log, chain, opened, entries)
+
+
+def _final(
+    rows: Columns,
+    log: int,
+    chain: Chain,
+    opened: Mapping[int, int],
+    entries: Mapping[tuple[int, int], Ints],
+) -> _Read | str:
+    read: list[Ints] = []
+    for ledger in chain.ledgers:
+        if ledger not in opened:
+            return f"log {chain.name}: its ledger {ledger} was not opened at the end"
+        row = opened[ledger]
+        part = entries.get((int(rows["client"][row]), int(rows["handle"][row])), _NONE)
+        if len(part) != rows["result"][row] + 1:
+            return (
+                f"log {chain.name}: of its ledger {ledger}, which ends at entry {rows['result'][row]}, "
+                f"{len(part):,} entries were read at the end"
+            )
+        read.append(part)
+    first, whole = [opened[ledger] for ledger in chain.ledgers], np.concatenate(read)
+    completed_ns = int(rows["completed_ns"][np.concatenate((first, whole))].max())
+    return _Read(log, whole, int(rows["invoked_ns"][first].min()), completed_ns, first[0])
+
+
+def _by_handle(rows: Columns, kind: Kind, flag: Flag) -> Mapping[tuple[int, int], Ints]:
+    """(client, handle) -> its rows of ``kind``, in the order of the history."""
+    mine = np.flatnonzero((rows["kind"] == kind) & ((rows["flags"] & flag) != 0))
+    mine = mine[np.lexsort((rows["handle"][mine], rows["client"][mine]))]
+    client, handle = rows["client"][mine], rows["handle"][mine]
+    parts = np.split(mine, np.flatnonzero((np.diff(client) != 0) | (np.diff(handle) != 0)) + 1)
+    return {(int(rows["client"][own[0]]), int(rows["handle"][own[0]])): own for own in parts if len(own)}
+
+
+def _transactions(rows: Columns, chains: Sequence[Chain], reads: Sequence[_Read]) -> Transactions:
+    """Each add, each entry that proves an add missing from all histories, and the reads."""
+    element, names = _elements(rows)
+    adds = np.flatnonzero(rows["kind"] == Kind.ADD)
+    proven = np.flatnonzero((rows["kind"] == Kind.ENTRY) & (rows["proof"] == Proof.PROVES_ITSELF))
+    proven = proven[(element[proven] > 0) & ~np.isin(element[proven], element[adds])]
+    unseen = proven[np.unique(element[proven], return_index=True)[1]]
+    appends = np.concatenate((adds, unseen))
+    outcome = np.where(rows["outcome"][adds] == Outcome.PENDING, Outcome.UNKNOWN, rows["outcome"][adds])
+    ended_ns = np.where(outcome == Outcome.UNKNOWN, NEVER, rows["completed_ns"][adds])
+    logs = {ledger: at for at, chain in enumerate(chains) for ledger in chain.ledgers}
+    ledgers, which = np.unique(rows["ledger"][appends], return_inverse=True)
+    log = np.array([logs[ledger] for ledger in ledgers.tolist()], np.int64)[which]
+    none, lengths = np.zeros(len(appends), np.int64), [len(read.entries) for read in reads]
+    begins = np.cumsum([0, *lengths])
+    source = _column(adds, np.full(len(unseen), -1), [read.source for read in reads])
+    return Transactions(
+        process=np.arange(len(source)),
+        invoked=_column(rows["invoked_ns"][adds], none[: len(unseen)], [read.invoked_ns for read in reads]),
+        completed=_column(ended_ns, np.full(len(unseen), NEVER), [read.completed_ns for read in reads]),
+        outcome=_column(outcome, np.full(len(unseen), Outcome.UNKNOWN), [Outcome.OK] * len(reads)),
+        number=np.where(source < 0, 0, rows["seq"][source]),
+        first=np.arange(len(source) + 1),
+        kind=_column(none + Micro.APPEND, [Micro.READ] * len(reads)),
+        key=_column(log, [read.log for read in reads]),
+        element=_column(element[appends], [0] * len(reads)),
+        start=_column(none, begins[:-1]),
+        length=_column(none, lengths),
+        elements=element[_column(*(read.entries for read in reads))],
+        key_names=tuple(chain.name for chain in chains),
+        element_names=names,
+        split=_LEDGER,
+        caller=np.where(source < 0, NOBODY, rows["client"][source]),
+        caller_names={NOBODY: "an unknown caller"},
+    )
+
+
+def _column(*parts: ArrayLike) -> Ints:
+    return np.concatenate([_NONE, *(np.asarray(part, np.int64) for part in parts)])
+
+
+def _elements(rows: Columns) -> tuple[Ints, Mapping[int, str]]:
+    """The element of each row that is an add or an entry, and the names of those that no client sent."""
+    element = np.asarray(rows["ledger"] * _LEDGER + rows["entry"])
+    ended = np.flatnonzero((rows["kind"] == Kind.ADD) & (rows["outcome"] != Outcome.PENDING))
+    ended = ended[np.argsort(element[ended], kind="stable")]
+    read = np.flatnonzero(rows["kind"] == Kind.ENTRY)
+    at = np.searchsorted(element[ended], element[read])
+    known = np.append(element[ended], -1)[at] == element[read]
+    same = known & (np.append(rows["digest"][ended], 0)[at] == rows["digest"][read])
+    proven = rows["proof"][read] == Proof.PROVES_ITSELF
+    numbers: dict[str, int] = {}
+    for row in read[~(same | (~known & proven))].tolist():
         digest = int(rows["digest"][row]) & (2**64 - 1)
         name = f"{rows['ledger'][row]}:{rows['entry'][row]} with bytes {digest:016x}"
-        return self._numbers.setdefault(name, -1 - len(self._numbers))
-
-    def adds(self) -> None:
-        """Each add, and each entry that proves an add missing from all histories."""
-        rows = self._rows
-        mine = np.flatnonzero(rows["kind"] == Kind.ADD)
-        outcome = np.where(rows["outcome"][mine] == Outcome.PENDING, Outcome.UNKNOWN, rows["outcome"][mine])
-        ended = np.isin(outcome, (Outcome.OK, Outcome.FAIL))
-        self._append(
-            mine,
-            rows["invoked_ns"][mine],
-            np.where(ended, rows["completed_ns"][mine], NEVER),
-            outcome,
-            mine,
-        )
-        read = np.flatnonzero((rows["kind"] == Kind.ENTRY) & (rows["proof"] == Proof.PROVES_ITSELF))
-        read = read[(self._elements[read] > 0) & ~np.isin(self._elements[read], self._elements[mine])]
-        _, firsts = np.unique(self._elements[read], return_index=True)
-        unseen = read[firsts]
-        nobody = np.zeros(len(unseen), np.int64)
-        self._append(unseen, nobody, nobody + NEVER, nobody + Outcome.UNKNOWN, nobody - 1)
-
-    def passes(self) -> None:
-        """Each finished pass of a reader."""
-        rows = self._rows
-        logs = {chain.born: at for at, chain in enumerate(self._chains)}
-        entries = self._handles(Kind.ENTRY, Flag.PASS)
-        opens = self._handles(Kind.OPEN, Flag.PASS)
-        for row in np.flatnonzero(rows["kind"] == Kind.PASS).tolist():
-            at = logs.get(int(rows["expected"][row]))
-            if rows["outcome"][row] != Outcome.OK or at is None:
-                continue
-            handle = int(rows["client"][row]), int(rows["handle"][row])
-            read = entries.get(handle, np.empty(0, np.int64))
-            if len(read) != rows["result"][row]:
-                continue
-            invoked_ns = int(rows["invoked_ns"][row])
-            for opened in opens.get(handle, ())[-1:]:
-                # Closed while it was being opened is as good as open: the read ended at the LAC got before.
-                if rows["result"][opened] < 0 or rows["lac"][opened] != rows["result"][opened]:
-                    _, place = self._place[int(rows["ledger"][opened])]
-                    invoked_ns = min(invoked_ns, self._chains[at].since_ns[place])
-            self._read(at, read, invoked_ns, int(rows["completed_ns"][row]), row)
-
-    def final(self, at: int) -> Iterable[str]:
-        """The observer's reads of a whole log as one; why they are not whole."""
-        rows, chain = self._rows, self._chains[at]
-        opens: dict[int, int] = {}
-        for row in np.flatnonzero((rows["kind"] == Kind.OPEN) & ((rows["flags"] & Flag.FINAL) != 0)).tolist():
-            opens[int(rows["ledger"][row])] = row
-        entries = self._handles(Kind.ENTRY, Flag.FINAL)
-        read: list[Ints] = []
-        for ledger in chain.ledgers:
-            if ledger not in opens:
-                yield f"log {chain.name}: its ledger {ledger} was not opened at the end"
-                return
-            row = opens[ledger]
-            part = entries.get((int(rows["client"][row]), int(rows["handle"][row])), np.empty(0, np.int64))
-            if len(part) != rows["result"][row] + 1:
-                yield (
-                    f"log {chain.name}: of its ledger {ledger}, which ends at entry {rows['result'][row]}, "
-                    f"{len(part):,} entries were read at the end"
-                )
-                return
-            read.append(part)
-        whole = np.concatenate([*read, np.empty(0, np.int64)]).astype(np.int64)
-        first = [opens[ledger] for ledger in chain.ledgers]
-        if first:
-            ends = [*rows["completed_ns"][whole].tolist(), *rows["completed_ns"][first].tolist()]
-            self._read(at, whole, int(rows["invoked_ns"][first].min()), max(ends), first[0])
-
-    def done(self) -> Transactions:
-        rows = self._rows
-        parts = [*self._parts, tuple(np.empty(0, np.int64) for _ in range(9))]
-        invoked, completed, outcome, source, kind, key, element, start, length = (
-            np.concatenate(column).astype(np.int64) for column in zip(*parts, strict=True)
-        )
-        return Transactions(
-            process=np.arange(len(invoked)),
-            invoked=invoked,
-            completed=completed,
-            outcome=outcome,
-            number=np.where(source < 0, 0, rows["seq"][source]) if len(source) else source,
-            first=np.arange(len(invoked) + 1),
-            kind=kind,
-            key=key,
-            element=element,
-            start=start,
-            length=length,
-            elements=np.concatenate([*self._lists, np.empty(0, np.int64)]).astype(np.int64),
-            key_names=tuple(chain.name for chain in self._chains),
-            element_names={number: name for name, number in self._numbers.items()},
-            split=_LEDGER,
-            caller=np.where(source < 0, NOBODY, rows["client"][source]) if len(source) else source,
-            caller_names={NOBODY: "an unknown caller"},
-        )
-
-    def _handles(self, kind: Kind, flag: Flag) -> Mapping[tuple[int, int], Ints]:
-        """(client, handle) -> its rows of ``kind``, in the order of the history."""
-        rows = self._rows
-        mine = np.flatnonzero((rows["kind"] == kind) & ((rows["flags"] & flag) != 0))
-        if not len(mine):
-            return {}
-        client, handle = rows["client"][mine].astype(np.int64), rows["handle"][mine].astype(np.int64)
-        order = np.lexsort((mine, handle, client))
-        mine, client, handle = mine[order], client[order], handle[order]
-        cuts = np.flatnonzero((np.diff(client) != 0) | (np.diff(handle) != 0)) + 1
-        firsts = np.concatenate(([0], cuts))
-        names = zip(client[firsts].tolist(), handle[firsts].tolist(), strict=True)
-        return dict(zip(names, np.split(mine, cuts), strict=True))
-
-    def _append(self, rows: Ints, invoked: Ints, completed: Ints, outcome: Ints, source: Ints) -> None:
-        logs = {ledger: at for ledger, (at, _) in self._place.items()}
-        ledgers, which = np.unique(self._rows["ledger"][rows], return_inverse=True)
-        of = np.array([logs[int(ledger)] for ledger in ledgers], np.int64)[which] if len(rows) else rows
-        none = np.zeros(len(rows), np.int64)
-        self._parts.append(
-            (invoked, completed, outcome, source, none + Micro.APPEND, of, self._elements[rows], none, none)
-        )
-
-    def _read(self, log: int, rows: Ints, invoked_ns: int, completed_ns: int, source: int) -> None:
-        cells = (invoked_ns, completed_ns, Outcome.OK, source, Micro.READ, log, 0, self._listed, len(rows))
-        self._parts.append(tuple(np.array([cell], np.int64) for cell in cells))
-        self._lists.append(self._elements[rows])
-        self._listed += len(rows)
+        element[row] = numbers.setdefault(name, -1 - len(numbers))
+    return element, {number: name for name, number in numbers.items()}
