@@ -28,7 +28,7 @@ from evidence.raw.history import decode as decode_history
 from evidence.raw.wirelog import RECORDS, WireSegment, first_seq_of
 from evidence.raw.wirelog import decode_segment as decode_wire_log
 from evidence.shapes import EventLine
-from pipeline.blocks import Reading, write_part, write_rows
+from pipeline.blocks import write_part, write_rows
 
 File = TypeVar("File")
 
@@ -40,10 +40,6 @@ class Target:
     run_id: int
     tables: Path
     buckets: int
-
-    def write(self, name: str, part: str, keys: Sequence[Column], reading: Reading) -> int:
-        """Note where the rows of a table are; return how many there are."""
-        return write_part(self.tables, name, part, keys, reading, self.buckets)
 
 
 def neighbours(files: Sequence[File], most: int, like: Callable[[File], object]) -> list[tuple[File, ...]]:
@@ -66,13 +62,12 @@ def collect_segments(
         segment = _history(file, target.run_id, number)
         done.append(replace(segment, rows=segment.of("watched")))
         keys.append(segment.keys(place * SLOTS))
-    paths = [file.path for file in files]
-    return done, {
-        name: target.write(
-            name, paths[0].stem, [known[name] for known in keys], partial(rows_at, name, number or 0, paths)
-        )
-        for name in keys[0]
-    }
+    paths, rows = [file.path for file in files], {}
+    for name in keys[0]:
+        reading = partial(rows_at, name, number or 0, paths)
+        mine = [known[name] for known in keys]
+        rows[name] = write_part(target.tables, name, paths[0].stem, mine, reading, target.buckets)
+    return done, rows
 
 
 def _history(file: SegmentFile, run_id: int, number: int | None) -> Segment:
@@ -98,7 +93,7 @@ def collect_frames(
         done.append(replace(segment, records=records[:0]))
     paths = [file.path for file in files]
     reading = partial(frames_at, names, paths[0] not in unstamped, paths)
-    return done, target.write("frames", paths[0].stem, keys, reading)
+    return done, write_part(target.tables, "frames", paths[0].stem, keys, reading, target.buckets)
 
 
 def collect_copy(

@@ -80,7 +80,6 @@ def judge(session: Session, folder: RunFolder) -> RunVerdict:
     rows = batch_rows(session.cores, collection.rows.get("ledgers", 0), collection.buckets, largest)
     from pipeline.facts import run_facts  # reads plans with packages that a worker need not have
 
-    _require_whole(folder, collection)
     run = run_facts(folder, collection)
     metadata = Batch({"ledgers": read_table(folder.tables, "ledgers")})
     facts = combined_facts([facts_of(metadata), *read_facts(folder.tables)])
@@ -108,32 +107,20 @@ def _is_cut(verdict: RunVerdict) -> bool:
 
 
 def _sizes(folder: RunFolder, collection: Collection) -> dict[int, int]:
-    """Rows of each bucket; a table that has other rows than were collected is an error."""
-    sizes = dict.fromkeys(range(collection.buckets), 0)
-    for name in BLOCKED:
-        found = {number: rows_of(Bucket(folder.tables, number), name) for number in sizes}
-        if sum(found.values()) != collection.rows.get(name):
+    """Rows of each bucket; ``EvidenceError`` where tables, or the facts, are not as they were collected."""
+    tables, buckets = folder.tables, range(collection.buckets)
+    rows = {name: [rows_of(Bucket(tables, number), name) for number in buckets] for name in BLOCKED}
+    small = {name: [rows_in(tables, name)] for name in collection.rows if name not in BLOCKED}
+    due = {**collection.rows, "facts": len(buckets)}
+    for name, found in {**rows, **small, "facts": [len(facts_files(tables))]}.items():
+        if sum(found) != due.get(name):
+            unit = "files" if name == "facts" else "rows"
             raise EvidenceError(
-                f"table {name} of {folder.path} has {sum(found.values())} rows, "
-                f"{collection.rows.get(name)} were collected",
+                f"table {name} of {folder.path} is not as it was collected: "
+                f"it has {sum(found)} {unit}, {due.get(name)} were collected",
                 remedy="collect again; the raw evidence is kept",
             )
-        for number, rows in found.items():
-            sizes[number] += rows
-    return sizes
-
-
-def _require_whole(folder: RunFolder, collection: Collection) -> None:
-    """``EvidenceError`` where a small table, or the facts of a bucket, are not as they were collected."""
-    small = (name for name in collection.rows if name not in BLOCKED)
-    wrong = [f"table {name}" for name in small if rows_in(folder.tables, name) != collection.rows[name]]
-    if len(facts_files(folder.tables)) != collection.buckets:
-        wrong.append("a file of the facts")
-    if wrong:
-        raise EvidenceError(
-            f"{wrong[0]} of {folder.path} is not as it was collected",
-            remedy="collect again; the raw evidence is kept",
-        )
+    return {number: sum(of_buckets[number] for of_buckets in rows.values()) for number in buckets}
 
 
 def check_buckets(known: bytes, rows: int, buckets: Sequence[Bucket]) -> dict[int, AllFound]:
