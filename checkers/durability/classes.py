@@ -119,11 +119,8 @@ def _explained(ledger: int, entries: Ints, holders: Holders, known: KnownBoots) 
     for spared in (holders.doubtful, *holders.shown.values()):
         overlap.proven &= ~spared.holds(ledger, entries)
     repairs, died_ns = list(_repairs(ledger, chain[0].earliest_ns, due, known)), overlap.first_ns.copy()
-    for (
-        boot_id,
-        repair,
-        duty,
-    ) in repairs:  # before the first death it makes a holder, later it undoes the loss
+    # Before the first death a repair makes a holder, later it undoes the loss.
+    for boot_id, repair, duty in repairs:
         overlap.lost_with(boot_id, duty & (repair.latest_ns < died_ns))
     for _, repair, duty in repairs:
         between = (repair.latest_ns >= overlap.first_ns) & (repair.earliest_ns <= overlap.last_ns)

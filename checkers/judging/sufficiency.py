@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -104,9 +103,9 @@ def _too_little(seen: Mapping[str, int], facts: LedgerFacts, run: RunFacts) -> I
     elif seen["final_opens"] and answered_ns < opened_ns:
         yield "no bookie answered a census after the first ledger was opened at the end"
     else:
-        yield from some_notes(
-            _unanswered(facts), partial(_unanswered_text, run), "ledger", " without a census"
-        )
+        text = "{}: no bookie answered a census after it was opened at the end".format
+        unanswered = map(run.ledger_text, _unanswered(facts))
+        yield from some_notes([*unanswered], text, "ledger", " without a census")
     if not seen["final_opens"]:
         yield "no ledger was opened and read at the end"
 
@@ -119,10 +118,6 @@ def _unanswered(facts: LedgerFacts) -> list[int]:
     late = ledgers[answered_ns < facts.at(OPENED, "invoked_ns", ledgers, 0)]
     released = {*facts.columns(RELEASED)["ledger"].tolist(), *facts.memo(histories).gone}
     return [ledger for ledger in late.tolist() if ledger not in released]
-
-
-def _unanswered_text(run: RunFacts, ledger: int) -> str:
-    return f"{run.ledger_text(ledger)}: no bookie answered a census after it was opened at the end"
 
 
 def _not_asked(run: RunFacts) -> Iterator[str]:

@@ -314,41 +314,29 @@ def ack_rows(found: Found, facts: LedgerFacts, run: RunFacts) -> AckRows:
 def ack_findings(rows: AckRows, found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
     """The proof is of the first entry of each row."""
     acks = {where: [Ack(*one) for one in proofs] for where, proofs in found.by_entry("ack").items()}
-    for row in capped_rows(rows.early):
-        yield _too_soon(row, acks.get(row[:2], []), facts, run)
-    for row in capped_rows(rows.replaced):
-        yield _replaced(row, acks.get(row[:2], []), facts, run)
+    for kind, early in ((TOO_SOON, rows.early), (REPLACED, rows.replaced)):
+        for row in capped_rows(early):
+            yield _acked_early(kind, row, acks.get(row[:2], []), facts, run)
     for row in capped_rows(rows.unacked):
         yield _not_acked(row, acks.get(row[:2], []), facts, run)
 
 
-def _too_soon(row: Row, acks: list[Ack], facts: LedgerFacts, run: RunFacts) -> Finding:
+def _acked_early(kind: str, row: Row, acks: list[Ack], facts: LedgerFacts, run: RunFacts) -> Finding:
     client, due_ns, seq = AckedEarly(*row.proof)
     who, number = run.client_name(client), quorum(facts, row.ledger)
+    them, chain = "it" if row.first == row.last else "them", facts.memo(histories).versions[row.ledger]
+    how = f"before {counted(number, 'bookie')} had acknowledged {them}"
+    if kind == REPLACED:
+        how = "by answers of bookies that had been replaced"
     return run.finding(
-        f"lac/{TOO_SOON}",
+        f"lac/{kind}",
         row,
-        f"{who} got ok for {entries_text(row.first, row.last)} before {counted(number, 'bookie')} "
-        f"had acknowledged {'it' if row.first == row.last else 'them'}",
-        f"metadata: the ack quorum is {number}",
-        f"{who} got ok for entry {row.first} at {run.time_text(due_ns)} ({operation_text(seq)})",
-        *_answers([ack for ack in acks if ack.client == client], due_ns, run),
-    )
-
-
-def _replaced(row: Row, acks: list[Ack], facts: LedgerFacts, run: RunFacts) -> Finding:
-    client, due_ns, seq = AckedEarly(*row.proof)
-    who, number = run.client_name(client), quorum(facts, row.ledger)
-    chain = facts.memo(histories).versions[row.ledger]
-    return run.finding(
-        f"lac/{REPLACED}",
-        row,
-        f"{who} got ok for {entries_text(row.first, row.last)} by answers of bookies that had been replaced",
+        f"{who} got ok for {entries_text(row.first, row.last)} {how}",
         f"metadata: the ack quorum is {number}",
         *(
             f"metadata version {version.version}, then in force: entry {row.first} belongs to "
             f"{', '.join(map(run.bookie_name, sorted(duties((version,), ints([row.first]), run.bookies))))}"
-            for version in in_force(chain, due_ns, due_ns)
+            for version in (in_force(chain, due_ns, due_ns) if kind == REPLACED else ())
         ),
         f"{who} got ok for entry {row.first} at {run.time_text(due_ns)} ({operation_text(seq)})",
         *_answers([ack for ack in acks if ack.client == client], due_ns, run),

@@ -52,13 +52,17 @@ def judge_log(
     if model not in MODELS:
         raise UsageError(f"no consistency model {model!r}; there are {', '.join(MODELS)}")
     versions = version_orders(given)
-    direct, counts = _direct(given, versions)
+    findings: list[Finding] = []
+    counts: Counter[str] = Counter()
+    for kind, number, found in (*read_findings(given, versions), *within_findings(given, versions)):
+        counts[kind] += number
+        findings.extend(capped(found))
     edges = all_edges(given, versions)
     seen = _seen(given, versions, edges)
     result = find_cycles(given, edges, limits or SearchLimits())
     del edges
     counts.update(result.counts)
-    findings = [*direct, *cycle_findings(given, versions, result)]
+    findings.extend(cycle_findings(given, versions, result))
     against = forbidden(model)
     wrong = [one for one in findings if one.kind in against]
     undecided = [kind for kind in result.undecided if kind in against]
@@ -75,16 +79,6 @@ def judge_log(
         counts=dict(counts),
         notes=tuple(_notes(counts, model, versions.several, result, limits or SearchLimits())),
     )
-
-
-def _direct(given: Transactions, versions: Versions) -> tuple[list[Finding], Counter[str]]:
-    """Findings without cycles, and their exact counts."""
-    findings: list[Finding] = []
-    counts: Counter[str] = Counter()
-    for kind, number, made in (*read_findings(given, versions), *within_findings(given, versions)):
-        counts[kind] += number
-        findings.extend(capped(made))
-    return findings, counts
 
 
 def _seen(given: Transactions, versions: Versions, edges: Edges) -> Mapping[str, int]:

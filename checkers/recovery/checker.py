@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-import pyarrow as pa
-
 from checkers.facts.ledgers import histories
 from checkers.facts.wire import LOGGED
 from checkers.facts.wording import entries_text
@@ -75,7 +73,9 @@ class Recovery(Checker):
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """What decides closes by recovery, and entries that were written back otherwise than they may be."""
-        deciding = Found.from_tables(*_deciding(batch, facts.memo(_closes)), forged=forged(batch.frames))
+        closes = facts.memo(_closes)
+        moments = [*moment_rows(batch.frames, closes), *read_rows(batch.frames, closes)] if closes else ()
+        deciding = Found.from_tables(*moments, forged=forged(batch.frames))
         written = written_rows(batch.frames, facts.memo(histories), run.bookies)
         return Found.joined([deciding, written])
 
@@ -108,13 +108,6 @@ class Recovery(Checker):
             notes=_notes(recoveries, beside, run),
             undecided=recoveries.unseen(),
         )
-
-
-def _deciding(batch: Batch, closes: Sequence[Close]) -> Iterator[pa.Table]:
-    """What decides these closes, by the rows of one batch."""
-    if closes:
-        yield from moment_rows(batch.frames, closes)
-        yield from read_rows(batch.frames, closes)
 
 
 def _closes(facts: LedgerFacts) -> tuple[Close, ...]:
