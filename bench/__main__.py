@@ -12,7 +12,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TypeVar
 
 import click
 
@@ -25,9 +24,9 @@ from bench.turns import spread
 from bench.wire import PROTOCOLS, wire_bench
 from bench.writes import writes_bench
 from cli.main import raise_interrupts
+from cli.options import Decorated
 from protocol.errors import FencepostError, Interrupted
 
-Decorated = TypeVar("Decorated", bound=Callable[..., object] | click.Command)
 _SCENARIO = "bp46/truncation"
 _HANDED_ON = {"ignore_unknown_options": True, "help_option_names": []}
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from cli.completion import of_campaigns, of_releases
-from cli.options import FILE, PARALLEL, PRESENT_FOLDER, QUIET, RESULTS, START_UNTIL
+from cli.completion import of_campaigns
+from cli.options import FILE, PARALLEL, PRESENT_FOLDER, QUIET, RESULTS, START_UNTIL, release
 
 
 def _part(_context: click.Context, _parameter: click.Parameter, text: str) -> tuple[int, int]:
@@ -26,13 +26,7 @@ def _part(_context: click.Context, _parameter: click.Parameter, text: str) -> tu
 @click.option(
     "--list", "only_list", is_flag=True, help="List the runs of NAME, or all campaigns, and run nothing."
 )
-@click.option(
-    "--bookkeeper",
-    "version",
-    metavar="VERSION",
-    help="BookKeeper release instead of those in the file.",
-    shell_complete=of_releases,
-)
+@release("BookKeeper release instead of those in the file.")
 @click.option("--jars", type=PRESENT_FOLDER, help="Folder of jars: run your own build of BookKeeper instead.")
 @START_UNTIL
 @click.option(

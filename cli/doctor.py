@@ -6,18 +6,13 @@ from pathlib import Path
 
 import click
 
-from cli.options import BOOKIE_CONF
+from cli.options import BOOKIE_CONF, release
 from harness.verbs import typed
 
 
 @click.command("doctor")
 @BOOKIE_CONF
-@click.option(
-    "--bookkeeper",
-    "version",
-    metavar="VERSION",
-    help="BookKeeper release to check the configuration against.",
-)
+@release("BookKeeper release to check the configuration against.")
 def command(bookie_conf: Path | None, version: str | None) -> int:
     """Check this machine (JDK, memory, disk, addresses and more), and with --bookie-conf a configuration."""
     from cluster.doctor import checks

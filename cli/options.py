@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
@@ -15,6 +17,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 PRESENT_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 PRESENT_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
+Decorated = TypeVar("Decorated", bound=Callable[..., object] | click.Command)
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smh]?)")
 
@@ -46,6 +49,12 @@ def _parallel(_context: click.Context, _parameter: click.Parameter, text: str) -
     return int(text)
 
 
+def release(about: str) -> Callable[[Decorated], Decorated]:
+    """The option for a release of BookKeeper."""
+    words = ("--bookkeeper", "version")
+    return click.option(*words, metavar="VERSION", help=about, shell_complete=of_releases)
+
+
 RESULTS = click.option(
     "--results",
     type=click.Path(path_type=Path, file_okay=False),
@@ -57,13 +66,7 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON d
 BOOKIE_CONF = click.option(
     "--bookie-conf", type=PRESENT_FILE, help="Your bookies' settings (bk_server.conf)."
 )
-RELEASE = click.option(
-    "--bookkeeper",
-    "version",
-    metavar="VERSION",
-    help="BookKeeper release, for example 4.16.4.",
-    shell_complete=of_releases,
-)
+RELEASE = release("BookKeeper release, for example 4.16.4.")
 START_UNTIL = click.option(
     "--for", "total_s", type=DURATION, metavar="TIME", help="Start no run after this time: 90s, 10m, 8h."
 )

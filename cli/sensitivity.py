@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from cli.completion import of_campaigns
-from cli.options import FILE, PARALLEL, QUIET, RESULTS, START_UNTIL
+from cli.options import FILE, PARALLEL, QUIET, RESULTS, START_UNTIL, release
 
 
 @click.command("sensitivity")
@@ -29,7 +29,7 @@ from cli.options import FILE, PARALLEL, QUIET, RESULTS, START_UNTIL
 @click.option(
     "--scenario", "scenarios", multiple=True, help="Run only this scenario of the campaign (repeatable)."
 )
-@click.option("--bookkeeper", "version", metavar="VERSION", help="BookKeeper release to run.")
+@release("BookKeeper release to run.")
 @START_UNTIL
 @click.option("--new", is_flag=True, help="Start a new table instead of continuing an unfinished one.")
 @PARALLEL

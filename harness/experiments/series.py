@@ -54,15 +54,14 @@ def check_series(
     """Judge stored runs again."""
     narrator = Narrator(quiet=quiet or as_json)
     with ExitStack() as scopes:
-        found = [scopes.enter_context(opened(results, name)) for name in runs]
-        for name, one in zip(runs, found, strict=True):
+        found = [(name, scopes.enter_context(opened(results, name))) for name in runs]
+        for name, one in found:
             if not is_bundle(name):  # which may hold one mode of several
                 _require_modes(one)
-        before = [_verdicts(one) for one in found]
+        before = [_verdicts(one) for _, one in found]
         judge = scopes.enter_context(judging(results, master=master))
-        named = list(zip(runs, found, strict=True))
-        done = [judge_again(one, judge, narrator, stays=not is_bundle(name)) for name, one in named]
-        for name, one, verdicts in zip(runs, found, before, strict=True):
+        done = [judge_again(one, judge, narrator, stays=not is_bundle(name)) for name, one in found]
+        for (name, one), verdicts in zip(found, before, strict=True):
             if is_bundle(name):
                 narrator.line(f"{name}: {_held(verdicts, _verdicts(one), one.modes[0].run()['commit'])}")
         return _finish(done, narrator, as_json=as_json)

@@ -236,7 +236,8 @@ def test_a_lease_is_refused_while_its_ports_are_taken_on_all_addresses(keeper: K
 
 
 def test_a_lease_is_none_of_those_that_are_no_good(keeper: KeeperClient) -> None:
-    assert keeper.lease(besides=[octet for octet in range(1, 240) if octet != 87]) == 87
+    good = {87, 143, 211}  # another run may have one of them
+    assert keeper.lease(besides=[octet for octet in range(1, 240) if octet not in good]) in good
 
 
 def test_what_cannot_be_executed_is_refused_by_name(keeper: KeeperClient, tmp_path: Path) -> None:
