@@ -294,9 +294,9 @@ def _rows(kind: str, wrong: pa.Table, *why: str) -> pa.Table:
 
 
 def _forgotten_ns(ledger: int, bookie: int, facts: LedgerFacts, run: RunFacts) -> int:
-    """When the bookie may have begun to forget the ledger; ``NEVER`` where it must know it to the end."""
+    """When the bookie may have begun to forget the ledger: 0 if a version, or any, was not seen."""
     metadata, name = facts.memo(histories), run.bookie_name(bookie)
-    if metadata.gaps(ledger) or ledger in metadata.put_back:
+    if not metadata.seen_whole(ledger):
         return 0
     ends = [NEVER, *(at_ns for _, at_ns in facts.rows(RELEASED, ledger))]
     if ledger in metadata.deleted:

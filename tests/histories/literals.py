@@ -280,31 +280,42 @@ on_the_wire(
     lawful=[recovered_ledger(11), recovery(11, found=(11,))],
 )
 ACK, DENIAL = answer("writer", "b1", add(3), at=10), answer("reader", "b1", plain_read(3), ENOENTRY, at=20)
-on_the_wire("answers/denied_own_ack", ACK, DENIAL, lawful=[ACK, answer("reader", "b1", plain_read(3), at=20)])
+NEW = created()
+on_the_wire(
+    "answers/denied_own_ack",
+    [NEW, ACK, DENIAL],
+    lawful=[NEW, ACK, answer("reader", "b1", plain_read(3), at=20)],
+)
 SHOW = answer("reader", "b1", plain_read(3), at=10)
-on_the_wire("answers/denied_own_show", SHOW, DENIAL, lawful=[answer("reader", "b2", plain_read(3)), DENIAL])
+on_the_wire(
+    "answers/denied_own_show",
+    [NEW, SHOW, DENIAL],
+    lawful=[NEW, answer("reader", "b2", plain_read(3)), DENIAL],
+)
 LATE = answer("reader", "b1", plain_read(3), ENOENTRY, at=100, boot=2)
 on_the_wire(
     "answers/denied_flushed",
-    [ACK, LATE],
+    [NEW, ACK, LATE],
     servers=(*boot(1, stopped=50), *boot(1, 2, began=90)),
-    lawful=[answer("writer", "b1", add(4), at=10), LATE],
+    lawful=[NEW, answer("writer", "b1", add(4), at=10), LATE],
 )
+ALONE = created(ensemble=1, write_quorum=1, ack_quorum=1, fragments={0: ["b1"]})
+DEFERRED = deferred(3, completed_ns=15)
 on_the_wire(
     "answers/denied_durable",
-    [deferred(3), ACK, answer("writer", "b1", force(), at=20), LATE],
+    [ALONE, DEFERRED, ACK, answer("writer", "b1", force(), at=20), LATE],
     servers=(*boot(1, killed=50), *boot(1, 2, began=90)),
     least_loss={"b1": Loses.STORED},
-    lawful=[deferred(3), ACK, answer("writer", "b2", force(), at=20), LATE],
+    lawful=[ALONE, DEFERRED, ACK, answer("writer", "b2", force(), at=20), LATE],
 )
 DIED = (*boot(1, killed=50), copied(1, at=60), *boot(1, 2, began=90))
 KILL = fault(1, "kill", "b1", planned_ns=45, injected_ns=70, confirmed_ns=71, healed_ns=95)
 on_the_wire(
     "answers/denied_held",
-    [on_disk(1, 0, 9), LATE],
+    [NEW, on_disk(1, 0, 9), LATE],
     servers=DIED,
     faults=(KILL,),
-    lawful=[on_disk(1, 4, 9), LATE],
+    lawful=[NEW, on_disk(1, 4, 9), LATE],
 )
 SERVED = (*boot(1, killed=50), server(1, 1, "answering", 5, 5), *boot(1, 2, began=90))
 on_the_wire(

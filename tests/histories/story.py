@@ -226,6 +226,14 @@ def judged(*parts: Fact | Iterable[Any], **run: Any) -> RunVerdict:
     return judge([chunk(facts(*parts))], run_facts(**run))
 
 
+def of_known_ledgers(*parts: Fact | Iterable[Any]) -> list[Fact]:
+    """The facts, and of each ledger that has no metadata among them the version that its creation makes."""
+    history = facts(*parts)
+    known = {row["ledger"] for table, row in history if table == "ledgers"}
+    ledgers = {row["ledger"] for _, row in history if row["ledger"] >= 0}
+    return history + [created(ledger=ledger) for ledger in sorted(ledgers - known)]
+
+
 def judging(name: str, **defaults: Any) -> Callable[..., Judgement]:
     """A function of facts and of what is known of the run: the judgement of one property."""
     return lambda *parts, **run: judged(*parts, **{**defaults, **run}).judgements[name]

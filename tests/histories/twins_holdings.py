@@ -254,7 +254,7 @@ def denied_though_held(
 
 
 def may_forget_ns(history: list[Fact], run: RunFacts, row: Row, released_ns: dict[int, int]) -> int:
-    if chain(history, row["ledger"]) and not complete_chain(history, row["ledger"]):
+    if not complete_chain(history, row["ledger"]):
         return 0
     ends = [released_ns.get(row["ledger"], NEVER)]
     for version in [one for one in rows(history, "ledgers") if one["ledger"] == row["ledger"]]:

@@ -297,7 +297,7 @@ def excused_ns(history: list[Fact], row: Row, run: RunFacts) -> int:
     gone = [
         row["version"] for row in rows(history, "ledgers") if (row["ledger"], row["state"]) == (ledger, 0)
     ]
-    if [v["version"] for v in versions] != list(range(len(versions))) or max(gone, default=0) > len(versions):
+    if not complete_chain(history, ledger) or max(gone, default=0) > len(versions):
         return 0
     ends = [NEVER]
     for delete in operations(history, Kind.DELETE):

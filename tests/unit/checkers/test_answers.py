@@ -18,15 +18,31 @@ from tests.histories.asking import (
     write_back,
 )
 from tests.histories.boots import UNPROVEN, fault, server
-from tests.histories.story import closed, created, deleted, finds, judging, recovering, vanished
+from tests.histories.story import (
+    closed,
+    created,
+    deleted,
+    finds,
+    judging,
+    kinds,
+    of_known_ledgers,
+    recovering,
+    vanished,
+)
 
 OWN = [("denied_own_ack", 3, 3)]
 SHOWN = [("denied_own_show", 3, 3)]
 LIMBO = [("limbo_not_shown", 3, 3)]
 ACK = answered("writer", "b1", add(3), at=10)
 SHOW = answered("reader", "b1", plain_read(3), at=10)
-judgement_of = judging("answers", wire=True)
-found = finds("answers", wire=True)
+
+
+def judgement_of(*parts, **run):
+    return judging("answers", wire=True)(of_known_ledgers(*parts), **run)
+
+
+def found(*parts, **run):
+    return kinds(judgement_of(*parts, **run))
 
 
 def denied(what=None, status=ENOENTRY, *, at=20, **columns):
@@ -55,6 +71,12 @@ def test_a_boot_that_shows_what_it_acknowledged_is_right():
     judgement = judgement_of(ACK, answered("reader", "b1", plain_read(3), at=20))
     assert judgement.verdict is Verdict.VALID
     assert judgement.seen == {"acknowledged": 1, "read": 1, "denied": 0}
+
+
+def test_a_ledger_without_any_metadata_may_be_gone_and_its_denials_excuse_themselves():
+    assert not finds("answers", wire=True)(ACK, denied())
+    assert finds("answers", wire=True)(ACK, denied(), created()) == OWN
+    assert not finds("answers", wire=True)(ACK, denied(), created(ledger=2))
 
 
 def test_a_denial_of_what_was_never_acknowledged_is_right():

@@ -6,7 +6,7 @@ from evidence.codes import NEVER, FrameFlag, Place
 from evidence.findings import Verdict
 from tests.histories.asking import ENOENTRY, UNKNOWN_STATE, answered, plain_read, read
 from tests.histories.boots import boot, commanded, copied, fault, on_disk
-from tests.histories.story import closed, created, deleted, judged, kinds
+from tests.histories.story import closed, created, deleted, judged, kinds, of_known_ledgers
 
 HELD = [("denied_held", 3, 3)]
 SERVERS = (*boot(1, killed=50), copied(1, at=60), *boot(1, 2, began=90))
@@ -19,7 +19,9 @@ def denied(what=None, status=ENOENTRY, *, at=100, boot=2, **columns):
 
 
 def judgement_of(*parts, servers=SERVERS, faults=(KILL,), **run):
-    return judged(*parts, wire=True, servers=servers, faults=faults, **run).judgements["answers"]
+    return judged(of_known_ledgers(*parts), wire=True, servers=servers, faults=faults, **run).judgements[
+        "answers"
+    ]
 
 
 def found(*parts, **run):
@@ -145,5 +147,5 @@ def test_striped_entries_are_told_apart():
 
 
 def test_kinds_are_those_of_the_property():
-    verdict = judged(DISK, denied(), wire=True, servers=SERVERS, faults=(KILL,))
+    verdict = judged(created(), DISK, denied(), wire=True, servers=SERVERS, faults=(KILL,))
     assert kinds(verdict, "answers") == HELD

@@ -6,11 +6,17 @@ from evidence.codes import Status
 from protocol.faults import Loses
 from tests.histories.asking import EIO, ENOENTRY, add, answered, force, plain_read
 from tests.histories.boots import copied, fault, on_disk, server
-from tests.histories.story import deferred, deleted, finds, judging
+from tests.histories.story import deferred, deleted, judged, kinds, of_known_ledgers
 
 ACK = answered("writer", "b1", add(3), at=10)
-judgement_of = judging("answers", wire=True)
-found = finds("answers", wire=True)
+
+
+def judgement_of(*parts, **run):
+    return judged(of_known_ledgers(*parts), wire=True, **run).judgements["answers"]
+
+
+def found(*parts, **run):
+    return kinds(judgement_of(*parts, **run))
 
 
 def denied(what=None, status=ENOENTRY, *, at=20, **columns):
