@@ -18,6 +18,7 @@ from tests.histories.story import (
     judged,
     judging,
     kinds,
+    metadata,
     opened,
     recovered,
     refused,
@@ -115,6 +116,14 @@ def test_the_proof_has_only_closes_that_came_before_and_end_below():
     (finding,) = fencing(late(2, 101), CLOSED, others).findings
     assert finding.proof[0] == "metadata version 2: CLOSED at -1, in force by 0.000000100 s"
     assert finding.proof[1].startswith("writer invoked the add of entry 2 at")
+
+
+def test_garbage_collection_of_the_ledger_excuses_no_add_in_the_same_boot():
+    """BookKeeper remembers in memory what it refuses, since 4.16.7 and 4.17.2."""
+    moved = closed(9, 2, fragments={0: ("b1", "b3", "b4")}, earliest_ns=21, latest_ns=21)
+    for gone in (moved, metadata(2, 0, earliest_ns=21, latest_ns=21)):
+        judgement = fencing(created(), fenced(2, 10), gone, took(10, 2, 30))
+        assert [finding.kind for finding in judgement.findings] == ["accepted_when_fenced"]
 
 
 @pytest.mark.parametrize("lived", [boot(2), boot(2, killed=130)])
