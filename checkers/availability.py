@@ -10,7 +10,8 @@ And an entry that a bookie of its write set serves before and after can be read 
 alone proves nothing of that: the bookie may have fetched the entry since. So it must have shown the entry in
 a pass before the final read and in the last one after it, in one and the same boot.
 
-How long an operation may take is promised nowhere, so slowness is no anomaly.
+How long an operation may take is promised nowhere, so slowness is no anomaly, and a recovery whose bookies
+were slow to answer may have timed out.
 Sources: *Closing Ledgers Safely* ("Quorum Coverage", "Unknown"), BP-46 ("A note on Quorums").
 """
 
@@ -30,13 +31,14 @@ from checkers.facts.parts import delivered, entries_of, final
 from checkers.facts.versions import Version, lasting_duties
 from checkers.facts.wording import entries_text, some_notes
 from checkers.judging.checker import Checker
-from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts
+from checkers.judging.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.judging.found import Found, set_rows, span_rows
 from checkers.sets.marks import Marks
 from checkers.sets.spans import Bools, Ints, Spans, ints
-from evidence.codes import NEVER, ErrorCode, Holding, Kind, Outcome
+from evidence.codes import NEVER, Direction, ErrorCode, Holding, Kind, Outcome
 from evidence.collect.logs import KEY_REFUSED
 from evidence.findings import Finding, Judgement
+from protocol.addresses import OBSERVER
 from protocol.wording import counted
 
 _RESTS_ON = ("operations", "census", "ledgers", "servers", "faults")
@@ -44,6 +46,21 @@ _DENIED = (ErrorCode.NO_SUCH_ENTRY, ErrorCode.NO_SUCH_LEDGER)
 """How a read ends when every bookie asked said no: any other answer would have come before these."""
 NO_ANSWERS = (0, -8, -9, -15, -17, -18, -19, -23, -999)
 """Errors of an open that speak of time, connections or the metadata store, not of the bookies' answers."""
+
+
+SLOW_NS = 5 * 10**9
+"""BookKeeper's default for how long a client waits for an answer; those of runs mostly wait longer."""
+
+
+def _slow(batch: Batch) -> Columns:
+    answers = batch.frames.where(way=Direction.ANSWER)
+    timed = answers.filter((answers["asked_ns"] != NEVER) & (answers["received_ns"] != NEVER))
+    slow = timed.filter(timed["received_ns"] - timed["asked_ns"] > SLOW_NS)
+    return {name: slow[name] for name in ("ledger", "source", "bookie", "received_ns")}
+
+
+SLOW = LedgerFact("slow", "frames", _slow, key=("ledger", "source", "bookie"), values={"received_ns": "max"})
+"""Which bookies answered requests about a ledger so late that a client may have given up, and when last."""
 
 
 def _unsuccessful(rows: Rows) -> Rows:
@@ -80,7 +97,7 @@ class Availability(Checker):
     needed = "whole evidence, final opens, and that whatever was not got at the end is accounted for"
     kinds = ("stuck", "key_lost", "unreadable")
     figures = ("opened", "refused", "stalled", "delivered", "denied")
-    facts = (OPENED, REFUSED, READING, RELEASED, PASS_TIMES)
+    facts = (OPENED, REFUSED, READING, RELEASED, PASS_TIMES, SLOW)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """Entries that final reads did not get, and the copies that bookies showed of those denied."""
@@ -156,7 +173,7 @@ def _refused(ledger: int, facts: LedgerFacts, run: RunFacts) -> _Refused:
     health = Health(run, min(began_ns), max(ended_ns))
     attempts = f"({counted(sum(numbers), 'attempt')}, error {', '.join(map(str, errors))})"
     version = metadata.versions.get(ledger, (None,))[-1]
-    doubt = _doubt(set(errors), version, health)
+    doubt = _doubt(set(errors), version, health) or _slowness(ledger, health, facts)
     if ledger in metadata.put_back:
         doubt = "a fault of the run put its metadata back"
     if doubt or version is None:
@@ -206,6 +223,16 @@ def _doubt(errors: set[int], version: Version | None, health: Health) -> str:
     if set(version.last_ensemble) - health.run.bookies.keys() or len(ensemble) != version.shape[0]:
         return f"its last ensemble is {', '.join(ensemble) or 'empty'}"
     return "; ".join(health.problems())
+
+
+def _slowness(ledger: int, health: Health, facts: LedgerFacts) -> str:
+    """Which bookies answered the opens late: that a client timed out shows as any other failed recovery."""
+    run = health.run
+    if run.wire and run.damage_to(("frames",)):
+        return "what bookies answered may be missing in the wire log"
+    observer = run.clients.get(OBSERVER, -1)
+    late = [bookie for *_, bookie, at_ns in facts.rows(SLOW, ledger, observer) if at_ns > health.began_ns]
+    return "; ".join(f"{run.bookie_name(one)} took over {SLOW_NS // 10**9} s for an answer" for one in late)
 
 
 def _keys_refused(run: RunFacts) -> frozenset[tuple[int, int]]:

@@ -9,7 +9,7 @@ import json
 from collections import Counter
 
 from checkers.judging.contract import RunFacts
-from evidence.codes import NEVER, Flag, FrameFlag, Holding, Kind, Message
+from evidence.codes import NEVER, Direction, Flag, FrameFlag, Holding, Kind, Message
 from tests.histories.rows import Row, boots, chain, has, ledgers_of, ok, operations, proven, rows, write_set
 from tests.histories.story import Fact
 from tests.histories.twins import Things, TwinResult, was_put_back, was_released
@@ -122,6 +122,12 @@ def recovery(history: list[Fact], run: RunFacts, ledger: int) -> str:
     ended_ns = max(row["completed_ns"] for row in opens)
     if ended_ns == NEVER or not healthy(run, began_ns, ended_ns):
         return "open"
+    for row in rows(history, "frames"):
+        observed = (row["ledger"], row["source"]) == (ledger, run.clients["observer"])
+        answer = row["way"] == Direction.ANSWER and NEVER not in (row["asked_ns"], row["received_ns"])
+        late = row["received_ns"] > began_ns and row["received_ns"] - row["asked_ns"] > 5 * 10**9
+        if observed and answer and late:
+            return "open"
     last = versions[-1]
     bookies = [run.bookies[name.split(":")[0]] for name in last["fragments"][-1]["bookies"]]
     for begin in range(last["ensemble"]):

@@ -2,12 +2,13 @@
 
 import pytest
 
-from evidence.codes import NEVER, Flag, Holding, Kind, Outcome
+from evidence.codes import NEVER, Flag, Holding, Kind, Message, Outcome
 from evidence.findings import Verdict
 from protocol.faults import Loses
-from tests.histories.boots import boot, commanded, fault, server
+from tests.histories.boots import boot, commanded, fault, said, server
 from tests.histories.story import (
     OBSERVER,
+    READER,
     acked,
     answered,
     closed,
@@ -67,6 +68,35 @@ def test_nobody_looked():
 
 
 OPEN = [created(), recovering()]
+
+
+S = 10**9
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        (said(Message.RECOVERY_READ, 1, 100, source=OBSERVER, received_ns=100 + 5 * S), Verdict.ANOMALY),
+        (said(Message.RECOVERY_READ, 1, 100, source=OBSERVER, received_ns=101 + 5 * S), Verdict.UNKNOWN),
+        (said(Message.RECOVERY_READ, 1, 100, source=READER, received_ns=101 + 5 * S), Verdict.ANOMALY),
+        (
+            said(Message.RECOVERY_READ, 1, 100, source=OBSERVER, ledger=2, received_ns=101 + 5 * S),
+            Verdict.ANOMALY,
+        ),
+        (said(Message.RECOVERY_READ, 1, -6 * S, source=OBSERVER, received_ns=100), Verdict.ANOMALY),
+        (said(Message.RECOVERY_READ, 1, 100, source=OBSERVER, received_ns=NEVER), Verdict.ANOMALY),
+    ],
+)
+def test_a_recovery_may_have_timed_out_if_a_bookie_answered_it_late(answer, verdict):
+    judgement = availability(OPEN, refused(), answer, wire=True)
+    assert judgement.verdict is verdict
+    if verdict is Verdict.UNKNOWN:
+        assert judgement.notes[0].endswith("(1 attempt, error -10): b1 took over 5 s for an answer")
+        assert judgement.undecided == (1,)
+
+
+def test_a_wire_log_with_gaps_may_lack_a_late_answer():
+    assert not availability(OPEN, refused(), wire=True, damage=("frames: 3 records lost",)).findings
 
 
 def test_a_recovery_is_stuck_when_no_bookie_had_lost_state():
