@@ -80,20 +80,24 @@ def _faults() -> Iterator[tuple[str, str]]:
     from harness.vocabulary import words
     from nemesis.registry import FAULTS
     from plans.grammar.names import purpose_of
+    from plans.reading.mistakes import keys_of
 
     words()
     for name, fault in sorted(FAULTS.items()):
         reason = fault.unavailable_reason()
         here = f" (not on this machine: {reason})" if reason else ""
-        yield name, f"{purpose_of(fault).rstrip('.')} ({', '.join(_keys(fault))}){here}"
+        yield name, f"{purpose_of(fault).rstrip('.')} ({', '.join(keys_of(fault))}){here}"
 
 
 def _workloads() -> Iterator[tuple[str, str]]:
     from harness.vocabulary import words
     from plans.grammar.names import purpose_of
+    from plans.grammar.steps import Load
+    from plans.reading.mistakes import keys_of
 
     for name, workload in sorted(words().workloads.items()):
-        yield name, f"{purpose_of(workload).rstrip('.')} ({', '.join(_keys(workload))})"
+        own = [key for key in keys_of(workload) if key not in keys_of(Load)]
+        yield name, f"{purpose_of(workload).rstrip('.')} ({', '.join(own)})"
 
 
 def _admin() -> Iterator[tuple[str, str]]:
@@ -163,11 +167,6 @@ _LISTS: dict[str, Callable[[Path], Iterator[str]]] = {
     "runs": _runs,
     "schema": _schema,
 }
-
-
-def _keys(params: type) -> list[str]:
-    fields = getattr(params, "model_fields", {})
-    return [field.alias or name for name, field in fields.items()]
 
 
 @click.command("list")

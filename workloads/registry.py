@@ -19,14 +19,14 @@ from typing import ClassVar, TypeVar
 from pydantic import Field
 
 from cluster.interface import Cluster
-from plans.grammar.names import Clients, Params
-from plans.grammar.steps import LedgerShape
+from plans.grammar.names import Clients
+from plans.grammar.steps import LedgerShape, Load
 
 Job = Callable[[], None]
 """What one member of a load does until the load ends."""
 
 
-class Workload(Params, ABC):
+class Workload(Load, ABC):
     """One load, its parameters as fields; ``totals`` is what it counts, ``ledgers`` where it creates some."""
 
     kind: ClassVar[str]

@@ -12,24 +12,23 @@ from pydantic import Field
 
 from harness.recording.context import RunContext, RunningLoad, in_background
 from harness.registry import Done, step
-from plans.grammar import sequence as grammar
 from plans.grammar.names import LoadName, Params
+from plans.grammar.steps import Load
 from protocol.errors import FencepostError, NotReadyError, UsageError
 from workloads.registry import LoadContext, Workload
 
 _END_TIMEOUT_S = 120
 
 
-@step(grammar.Load)
-def begin(context: RunContext, step: grammar.Load) -> Done:
+@step(Load)
+def begin(context: RunContext, step: Load) -> Done:
     name = step.name
     if name in context.loads:
         raise UsageError(f"load {name!r} is running already", remedy="give the second load another name")
-    workload = step.params
-    if not isinstance(workload, Workload):
+    if not isinstance(step, Workload):
         raise TypeError(f"{step.workload} is no workload")
     stop, say, opened = threading.Event(), context.narrator.event, context.ledgers.name
-    load = LoadContext(workload, context.cluster, context.plan.stream(f"load/{name}"), stop, say, opened)
+    load = LoadContext(step, context.cluster, context.plan.stream(f"load/{name}"), stop, say, opened)
     context.loads[name] = RunningLoad(stop, in_background(load.work, f"load-{name}"))
     return Done(f"load {name} begins ({step.workload})")
 

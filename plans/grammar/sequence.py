@@ -26,7 +26,7 @@ from pydantic import (
     model_validator,
 )
 
-from plans.grammar.names import Params, Range, names_in
+from plans.grammar.names import Params, Range, name_of, names_in
 from plans.grammar.steps import AnyCondition, Elapsed, HasOutcome, RecordedCondition
 from plans.reading.document import KEY, Tree
 from plans.reading.mistakes import a_list, one_named, refused, validated
@@ -79,9 +79,12 @@ class Vocabulary:
 
     def models(self, kind: str) -> Models:
         """The models of all names of one kind: step, fault, condition or workload."""
-        steps: Models = {**self.single, "chaos": Chaos, "load": Load}
-        others = {"fault": self.faults, "condition": self.conditions, "workload": self.workloads}
-        return steps if kind == "step" else others[kind]
+        return {
+            "step": self.single,
+            "fault": self.faults,
+            "condition": self.conditions,
+            "workload": self.workloads,
+        }[kind]
 
 
 def _models(kind: str, info: ValidationInfo) -> Models:
@@ -91,7 +94,7 @@ def _models(kind: str, info: ValidationInfo) -> Models:
 
 
 def _known(kind: str, info: ValidationInfo) -> list[str]:
-    return [*_models(kind, info), *(("wait_for", "together") if kind == "step" else ())]
+    return [*_models(kind, info), *((*CHOSEN, "together") if kind == "step" else ())]
 
 
 def _model_of(kind: str, name: str, info: ValidationInfo, *at: str) -> type[BaseModel]:
@@ -101,38 +104,12 @@ def _model_of(kind: str, name: str, info: ValidationInfo, *at: str) -> type[Base
     """
     models = _models(kind, info)
     if not models:
-        own: Models = {"chaos": Chaos, "load": Load} if kind == "step" else {"elapsed": Elapsed}
-        return own.get(name, RecordedCondition if kind == "condition" else Recorded)
+        if kind == "condition":
+            return Elapsed if name == name_of(Elapsed) else RecordedCondition
+        return Recorded
     if name not in models:
         raise refused(unknown(kind, name, _known(kind, info)), *at)
     return models[name]
-
-
-class Load(Params):
-    """Start a workload in the background; its parameters are beside these two keys."""
-
-    workload: str
-    name: str = Field(alias="as", pattern=r"^[a-z][a-z0-9]{0,15}$")
-    params: SerializeAsAny[BaseModel] = Params()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _split(cls, tree: Tree) -> Tree:
-        own = {key: value for key, value in tree.items() if key in ("workload", "as")}
-        return {**own, "params": {key: value for key, value in tree.items() if key not in own}}
-
-    @field_validator("params", mode="plain")
-    @classmethod
-    def _of_its_workload(cls, value: Tree, info: ValidationInfo) -> BaseModel:
-        if "workload" not in info.data:  # which is reported
-            return Params()
-        return validated(_model_of("workload", info.data["workload"], info, "workload"), value, info.context)
-
-    @model_serializer(mode="wrap")
-    def _joined(self, dump: SerializerFunctionWrapHandler) -> Tree:
-        tree: Tree = dump(self)
-        params: Tree = tree.pop("params")
-        return tree | params
 
 
 def _condition_by_name(tree: object, info: ValidationInfo) -> BaseModel:
@@ -203,21 +180,16 @@ class StepSpec(Timing):
 
     @classmethod
     def _read(cls, name: str, value: object, info: ValidationInfo) -> BaseModel:
-        if name in CHOSEN:
-            if not isinstance(value, dict):
-                raise refused(f"`{name}` must be a mapping with `{CHOSEN[name]}`", name)
-            if name == "wait_for":
-                return _awaited(value, info)
-        return validated(_model_of("step", name, info, name, KEY), value, info.context, name)
-
-
-def _awaited(tree: Tree, info: ValidationInfo) -> BaseModel:
-    """The condition of ``wait_for: {condition: ready, target: b1}``."""
-    name = tree.get("condition")
-    if name is None:
-        raise refused("`condition` is missing", "wait_for")
-    model = _model_of("condition", str(name), info, "wait_for", "condition")
-    return validated(model, tree, info.context, "wait_for")
+        if name not in CHOSEN:
+            return validated(_model_of("step", name, info, name, KEY), value, info.context, name)
+        key = CHOSEN[name]
+        if not isinstance(value, dict):
+            raise refused(f"`{name}` must be a mapping with `{key}`", name)
+        if name == "chaos":
+            return validated(Chaos, value, info.context, name)
+        if value.get(key) is None:
+            raise refused(f"`{key}` is missing", name)
+        return validated(_model_of(key, str(value[key]), info, name, key), value, info.context, name)
 
 
 class ChaosFault(StepSpec):

@@ -115,6 +115,13 @@ class Heal(Params):
     target: TargetName | None = None
 
 
+class Load(Params):
+    """Base of workloads: which one is started in the background, and the name of this load of it."""
+
+    workload: str
+    name: str = Field(alias="as", pattern=r"^[a-z][a-z0-9]{0,15}$")
+
+
 class _Named(Params):
     condition: str = ""
 

@@ -13,7 +13,7 @@ from pydantic.json_schema import models_json_schema
 
 from plans.expected.expectations import EXPECTATIONS
 from plans.grammar.names import name_of
-from plans.grammar.sequence import Chaos, ChaosFault, Load, Models, StepSpec, Together, Vocabulary
+from plans.grammar.sequence import Chaos, ChaosFault, StepSpec, Together, Vocabulary
 from plans.grammar.steps import HasOutcome
 from plans.models import Control, Plan
 from plans.reading.document import Tree
@@ -43,7 +43,7 @@ _ONLY: Schema = {
 
 def json_schema(vocabulary: Vocabulary, *, modes: Iterable[str] = tuple(MODES)) -> Schema:
     """The schema of a plan whose steps ``vocabulary`` defines; plain values, ready for JSON."""
-    whole = (Chaos, ChaosFault, Load, StepSpec, Together)
+    whole = (Chaos, ChaosFault, StepSpec, Together)
     inlined: list[type[BaseModel]] = [*whole, *vocabulary.workloads.values()]
     named = [*vocabulary.single.values(), *vocabulary.conditions.values(), *EXPECTATIONS.values()]
     models: list[type[BaseModel]] = sorted({Plan, Control, *inlined, *named}, key=name_of)
@@ -52,8 +52,10 @@ def json_schema(vocabulary: Vocabulary, *, modes: Iterable[str] = tuple(MODES)) 
     defs: Schema = found["$defs"]
     plan = defs.pop(_name_of(names[Plan]))
     conditions = {name: names[model] for name, model in vocabulary.conditions.items()}
-    for name, reference in conditions.items():
-        defs[_name_of(reference)]["properties"]["condition"] = {"const": name}
+    workloads = {name: names[model] for name, model in sorted(vocabulary.workloads.items())}
+    for key, choices in (("condition", conditions), ("workload", workloads)):
+        for name, reference in choices.items():
+            defs[_name_of(reference)]["properties"][key] = {"const": name}
     defs["Step"] = {
         "oneOf": [
             _step(name, names[model], has_outcome=issubclass(model, HasOutcome))
@@ -61,8 +63,8 @@ def json_schema(vocabulary: Vocabulary, *, modes: Iterable[str] = tuple(MODES)) 
         ]
     }
     defs["Step"]["oneOf"] += [
-        _step("wait_for", _wait_for(conditions, defs)),
-        _step("load", _load(names, defs, vocabulary.workloads)),
+        _step("wait_for", _one_of("condition", conditions, defs)),
+        _step("load", _one_of("workload", workloads, defs)),
         _step("chaos", _chaos(names, defs, vocabulary)),
         _step("together", _list_of(_list_of(_ref("Step")))),
     ]
@@ -122,21 +124,11 @@ def _step(name: str, schema: Schema, *, has_outcome: bool = False) -> Schema:
     return one
 
 
-def _wait_for(conditions: Mapping[str, Schema], defs: Schema) -> Schema:
-    """Each condition's parameters beside the key that names it."""
-    own = (defs[_name_of(reference)] for reference in conditions.values())
-    return {"oneOf": [{**one, "required": ["condition", *one.get("required", [])]} for one in own]}
-
-
-def _load(names: Mapping[type[BaseModel], Schema], defs: Schema, workloads: Models) -> Schema:
-    alias = defs[_name_of(names[Load])]["properties"]["as"]
-    choices = []
-    for name, model in sorted(workloads.items()):
-        own = defs[_name_of(names[model])]
-        keys = {"workload": {"const": name}, "as": alias}
-        required = ["workload", "as", *own.get("required", [])]
-        choices.append({**own, "properties": keys | own.get("properties", {}), "required": required})
-    return {"oneOf": choices} if choices else {"type": "object"}
+def _one_of(key: str, choices: Mapping[str, Schema], defs: Schema) -> Schema:
+    """The parameters of each choice beside the key that names it."""
+    own = (defs[_name_of(reference)] for reference in choices.values())
+    named = [{**one, "required": list(dict.fromkeys((key, *one.get("required", ()))))} for one in own]
+    return {"oneOf": named}
 
 
 def _chaos(names: Mapping[type[BaseModel], Schema], defs: Schema, vocabulary: Vocabulary) -> Schema:

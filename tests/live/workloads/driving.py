@@ -66,7 +66,8 @@ def driven(workload: str, cluster: Any, **params: Any) -> Iterator[Load]:
     chosen, stop = WORKLOADS[workload], threading.Event()
     with ThreadPoolExecutor(1) as pool, Nemesis(cluster, lambda _line: None) as faults:
         load = Load(faults)
-        context = LoadContext(chosen(**params), cluster, Random(1), stop, load.say, load.opened)
+        load_of = chosen(workload=workload, name="load1", **params)
+        context = LoadContext(load_of, cluster, Random(1), stop, load.say, load.opened)
         running = pool.submit(context.work)
         try:
             yield load

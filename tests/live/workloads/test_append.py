@@ -23,6 +23,8 @@ from workloads.registry import WORKLOADS, LoadContext
 
 APPEND = WORKLOADS["append"]
 PARAMS = {
+    "workload": "append",
+    "as": "load1",
     "writers": ["w1", "w2"],
     "readers": ["reader"],
     "closer": "closer",

@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 from harness.vocabulary import words as every
 from plans.grammar.names import PLACEHOLDERS, ClientName, DestinationName, Params, ServerName, SourceName
 from plans.grammar.sequence import Vocabulary
+from plans.grammar.steps import Load
 from plans.load import load
 from plans.models import Plan
 from protocol.errors import PlanError
@@ -36,7 +37,7 @@ class Cut(Params):
         return self
 
 
-class Append(Params):
+class Append(Load):
     clients: tuple[ClientName, ...]
     rate_per_s: float = 100
 

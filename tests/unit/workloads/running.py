@@ -20,8 +20,9 @@ class Running:
         self.lines: list[str] = []
         self.named: dict[str, int] = {}
         self._pool = ThreadPoolExecutor(1)
+        load = workload(workload=workload.kind, name="load1", **params)
         context = LoadContext(
-            workload(**params), cluster, Random(seed), self.stop, self.lines.append, self.named.__setitem__
+            load, cluster, Random(seed), self.stop, self.lines.append, self.named.__setitem__
         )
         self._future = self._pool.submit(context.work)
 

@@ -104,4 +104,5 @@ def test_parameters_that_cannot_be_are_refused(
     load: type[Workload], params: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValidationError, match=message):
-        load.model_validate(GOOD[load] | params, context=NAMES.context())
+        named = {"workload": load.kind, "as": "load1"}
+        load.model_validate(named | GOOD[load] | params, context=NAMES.context())
