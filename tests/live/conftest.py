@@ -32,11 +32,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def fencepost(tmp_path: Path) -> Iterator[Start]:
-    """Start ``fencepost`` with arguments; whatever is left of it at the end is killed."""
+    """Start ``fencepost`` with arguments; whatever is left of it at the end is killed.
+
+    An argument of several lines is the text of a file, which it is given the name of.
+    """
     calls: list[Fencepost] = []
 
+    def named(argument: str) -> str:
+        if "\n" not in argument:
+            return argument
+        (file := tmp_path / f"given-{len(calls)}.yaml").write_text(argument)
+        return str(file)
+
     def start(*arguments: str, results: Path | None = None, stdin: int | None = None) -> Fencepost:
-        calls.append(begun(*arguments, results=results or tmp_path / "results", stdin=stdin))
+        where = results or tmp_path / "results"
+        calls.append(begun(*map(named, arguments), results=where, stdin=stdin))
         return calls[-1]
 
     yield start

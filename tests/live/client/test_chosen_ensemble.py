@@ -8,21 +8,15 @@ from typing import Any
 import pytest
 
 from cluster.configuration import CHOSEN_ENSEMBLE
-from cluster.local.backend import open_cluster
-from cluster.processes.settings import RunSpec
-from evidence.folder import RunFolder
-from protocol.modes import MODES
+from tests.live.clusters import running
 
 CHOSEN = ("b3:3181", "b1:3181", "b4:3181")
 
 
 @pytest.mark.parametrize("version", ["4.14.7", "4.18.0"])
 def test_a_ledger_begins_with_the_bookies_that_were_named(version: str, tmp_path: Path, ask: Any) -> None:
-    folder = RunFolder.create(tmp_path, "unprotected")
-    spec = RunSpec(
-        folder, MODES["unprotected"], bookies=4, clients=("writer",), linked=False, version=version
-    )
-    with open_cluster(spec) as cluster:
+    spec = {"bookies": 4, "clients": ("writer",), "linked": False, "version": version}
+    with running(tmp_path, "unprotected", **spec) as cluster:
         chosen = {CHOSEN_ENSEMBLE: ",".join(CHOSEN)}
         quorums = {"ensemble": 3, "write_quorum": 2, "ack_quorum": 2}
         for number in range(3):

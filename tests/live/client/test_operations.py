@@ -7,14 +7,11 @@ from typing import Any
 
 import pytest
 
-from cluster.local.backend import open_cluster
-from cluster.processes.settings import RunSpec
 from cluster.waiting import wait_until
 from evidence.codes import NEVER, Flag, Holding, Kind, Outcome
 from evidence.collect.histories import segment_files
-from evidence.folder import RunFolder
 from evidence.raw.history import decode
-from protocol.modes import MODES
+from tests.live.clusters import running
 
 QUORUMS = {"ensemble": 3, "write_quorum": 3, "ack_quorum": 2}
 NO_SPARE, CLOSED, FENCED, DUPLICATE, WRONG, UNAVAILABLE = -6, -11, -101, -22, -14, -8
@@ -25,10 +22,9 @@ a failed bookie, for which there is no spare here; in any case the handle closes
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    folder = RunFolder.create(tmp_path_factory.mktemp("operations"), "unprotected")
-    spec = RunSpec(folder, MODES["unprotected"], clients=("writer", "other"), linked=False, run_id=5)
-    with open_cluster(spec) as running:
-        yield running
+    spec = {"clients": ("writer", "other"), "linked": False, "run_id": 5}
+    with running(tmp_path_factory.mktemp("operations"), "unprotected", **spec) as opened:
+        yield opened
 
 
 def rows(cluster: Any, client: str, table: str = "operations", **wanted: int) -> list[dict[str, Any]]:

@@ -44,15 +44,9 @@ EXPECTED = "expect: {unprotected: [{breaks: {property: durability, kind: lost}}]
 
 
 @pytest.fixture
-def lasting(fencepost: Start, tmp_path: Path) -> Start:
+def lasting(fencepost: Start) -> Start:
     """Start a run that lasts until the test has seen the state that it waits for."""
-
-    def start(*, then: str = NEVER, **more: Path) -> Fencepost:
-        plan = tmp_path / "lasting.yaml"
-        plan.write_text(LASTING + then + EXPECTED)
-        return fencepost("run", str(plan), **more)
-
-    return start
+    return lambda *, then=NEVER, **more: fencepost("run", LASTING + then + EXPECTED, **more)
 
 
 def judged_later(fencepost: Start, run: Fencepost) -> dict[str, object]:
@@ -95,8 +89,7 @@ def test_sigkill_of_the_harness_leaves_no_process_and_loses_no_evidence(
     run = lasting()
     run.wait_for("writer appends to main: 50 acknowledged")
     run.send(signal.SIGKILL)
-    run.finish()
-    run.assert_nothing_left()
+    run.ends(-signal.SIGKILL)
     verdict = judged_later(fencepost, run)
     assert "50 acknowledged" in str(verdict["headline"])
 

@@ -37,8 +37,7 @@ def test_a_night_that_is_killed_goes_on_where_it_was(fencepost: Start, tmp_path:
     wait_until(lambda: len(kept()) >= 1, "the first run", timeout_s=RUN_TIMEOUT_S)
     wait_until(lambda: first.look() or len(first.logs()) >= 2, "the second run")
     first.send(signal.SIGKILL)
-    first.finish()
-    first.assert_nothing_left()
+    first.ends(-signal.SIGKILL)
     done = kept()
     assert 1 <= len(done) < 3  # late on a busy machine, the kill may have come in the third
     assert {one["status"] for one in done.values()} == {"as expected"}
@@ -47,7 +46,6 @@ def test_a_night_that_is_killed_goes_on_where_it_was(fencepost: Start, tmp_path:
     again.ends(0, f"{len(done)} done already")
     assert kept() | done == kept(), "finished runs are not repeated"
     assert len(kept()) == 3
-    again.assert_nothing_left()
     assert len(ElementTree.parse(tmp_path / "junit.xml").getroot().findall(".//testcase")) == 3
     (page,) = first.results.glob("campaigns/short/*/summary.md")
     assert "| fencing/figure | 4.18.0 | unprotected | 3 of 3 |" in page.read_text()
@@ -76,8 +74,7 @@ def test_kills_at_random_moments_lose_no_run_and_leave_nothing(
         wait_until(lambda: campaign.look() or time.monotonic() > moment, "the moment")  # noqa: B023
         assert campaign.process.poll() is None, campaign.finish()
         campaign.send(signal.SIGKILL)
-        campaign.finish()
-        campaign.assert_nothing_left()
+        campaign.ends(-signal.SIGKILL)
         assert kept() == done | kept(), "a finished run is lost, or was repeated"
         assert not [line for line in _mounts_and_loops() if str(tmp_path) in line]
         done = kept()
@@ -89,19 +86,14 @@ def _mounts_and_loops() -> list[str]:
     return [*Path("/proc/mounts").read_text().splitlines(), *(loop.read_text() for loop in loops)]
 
 
-def test_a_control_by_a_seeded_defect_is_as_expected_because_it_acts(
-    fencepost: Start, tmp_path: Path
-) -> None:
-    file = tmp_path / "controlled.yaml"
+def test_a_control_by_a_seeded_defect_is_as_expected_because_it_acts(fencepost: Start) -> None:
     runs = "{scenarios: [protocol/order], modes: [unprotected], rounds: 1}"
-    file.write_text(f"name: controlled\nruns: [{runs}]\n", encoding="utf-8")
-    campaign = fencepost("campaign", str(file))
+    campaign = fencepost("campaign", f"name: controlled\nruns: [{runs}]\n")
     campaign.ends(0, "3 of 3 runs as expected")
     (stored,) = campaign.results.glob("campaigns/controlled/*/campaign.json")
     done = json.loads(stored.read_text())["done"].values()
     acted = {one["name"].partition("defect=")[2]: one["acted"] > 0 for one in done}
     assert acted == {"": False, "callbacks-out-of-order #1": True, "lac-goes-back #1": True}
-    campaign.assert_nothing_left()
 
 
 @pytest.mark.parametrize("name", quick_and_long(["gate", "nightly"], ["nightly"]))

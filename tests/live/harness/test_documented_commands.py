@@ -33,19 +33,11 @@ BENCHES = (
 AS_EXPECTED = "| fencing/figure | {} | unprotected | 1 of 1 |"
 
 
-@pytest.fixture
-def campaign(tmp_path: Path) -> str:
-    file = tmp_path / "short.yaml"
-    file.write_text(ONE_RUN, encoding="utf-8")
-    return str(file)
-
-
-def test_the_scenario_of_the_guide_is_as_the_guide_expects(fencepost: Start, tmp_path: Path) -> None:
+def test_the_scenario_of_the_guide_is_as_the_guide_expects(fencepost: Start) -> None:
     page = (ROOT / "docs" / "how-to" / "write-a-scenario.md").read_text(encoding="utf-8")
     (scenario,) = re.findall(r"^ *```yaml\n(.*?)^ *```", page, re.M | re.S)
-    file = tmp_path / "mine.yaml"
-    file.write_text(textwrap.dedent(scenario))
-    fencepost("run", str(file), "--times", "2", "--parallel", "auto").ends(0, "4 of 4 mode runs as expected")
+    run = fencepost("run", textwrap.dedent(scenario), "--times", "2", "--parallel", "auto")
+    run.ends(0, "4 of 4 mode runs as expected")
 
 
 def test_a_run_is_repeated_twice_as_it_was_executed(fencepost: Start) -> None:
@@ -55,17 +47,17 @@ def test_a_run_is_repeated_twice_as_it_was_executed(fencepost: Start) -> None:
     assert (code, replayed["failed"], replayed["of"]) == (4, 2, 2), text
 
 
-def test_a_campaign_runs_on_another_release_for_a_time(fencepost: Start, campaign: str) -> None:
-    run = fencepost("campaign", campaign, "--bookkeeper", "4.16.4", "--for", "8h", "--parallel", "auto")
+def test_a_campaign_runs_on_another_release_for_a_time(fencepost: Start) -> None:
+    run = fencepost("campaign", ONE_RUN, "--bookkeeper", "4.16.4", "--for", "8h", "--parallel", "auto")
     run.ends(0)
     (page,) = run.results.glob("campaigns/short*/*/summary.md")
     assert AS_EXPECTED.format("4.16.4") in page.read_text()
 
 
-def test_a_campaign_runs_on_a_build(fencepost: Start, campaign: str, tmp_path: Path) -> None:
+def test_a_campaign_runs_on_a_build(fencepost: Start, tmp_path: Path) -> None:
     jars = shutil.copytree(artifacts.class_path().folder, tmp_path / "jars")
     junit = tmp_path / "gate.xml"
-    fencepost("campaign", campaign, "--jars", str(jars), "--junit", str(junit)).ends(0)
+    fencepost("campaign", ONE_RUN, "--jars", str(jars), "--junit", str(junit)).ends(0)
     (case,) = ElementTree.parse(junit).getroot().findall(".//testcase")
     assert (case.get("classname"), list(case)) == ("fencing/figure", [])
 

@@ -120,5 +120,4 @@ def test_two_plans_run_at_a_time_and_nothing_survives_the_end_of_a_replay_by_for
     again = fencepost(*replay, results=tmp_path / "again")
     again.wait_for_two_clusters()
     again.send(signal.SIGKILL)
-    assert again.finish()[0] == -signal.SIGKILL
-    again.assert_nothing_left()
+    again.ends(-signal.SIGKILL)

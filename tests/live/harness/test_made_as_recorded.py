@@ -60,9 +60,7 @@ def frames(folder: RunFolder, source: int) -> Counter[tuple[Any, ...]]:
 
 
 def test_a_made_run_is_what_the_recorders_write(fencepost: Start, tmp_path: Path) -> None:
-    plan = tmp_path / "plan.yaml"
-    plan.write_text(PLAN)
-    run = fencepost("run", str(plan))
+    run = fencepost("run", PLAN)
     run.ends(0)
     real = RunFolder.open(run.folder)
     made = make(tmp_path / "made", Shape(1, ENTRIES, census=True, frames=True, with_anomalies=False))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-from pathlib import Path
 
 from evidence.codes import Message
 from evidence.raw.wirelog import decode_segment
@@ -28,21 +27,14 @@ expect:
 """
 
 
-def plan(folder: Path, fault: str, wait: str) -> str:
-    file = folder / "plan.yaml"
-    file.write_text(PLAN.format(fault=fault, wait=wait))
-    return str(file)
-
-
-def test_a_killed_harness_leaves_no_process_and_every_message(fencepost: Start, tmp_path: Path) -> None:
+def test_a_killed_harness_leaves_no_process_and_every_message(fencepost: Start) -> None:
     held = "hold: {from: writer, to: b1, kinds: [add], as: late}"
     # The third bookie's requests are not needed for the acknowledgements, and may come later.
     every = "{condition: acted, fault: late, times: 20}\n  - wait_for: {condition: elapsed, for_s: 600}"
-    run = fencepost("run", plan(tmp_path, held, every))
+    run = fencepost("run", PLAN.format(fault=held, wait=every))
     run.wait_for("late has acted 20 of 20 times")
     run.send(signal.SIGKILL)
-    run.finish()
-    run.assert_nothing_left()
+    run.ends(-signal.SIGKILL)
     frames = run.folder / "raw" / "frames"
     run_id = int(json.loads((run.folder / "run.json").read_text())["run_id"])
     segment = decode_segment(frames / "frames-000001.wire", run_id=run_id)
@@ -55,9 +47,9 @@ def test_a_killed_harness_leaves_no_process_and_every_message(fencepost: Start, 
     assert "writer-b1" in names
 
 
-def test_a_fault_that_nothing_came_by_makes_the_run_unknown(fencepost: Start, tmp_path: Path) -> None:
+def test_a_fault_that_nothing_came_by_makes_the_run_unknown(fencepost: Start) -> None:
     unmet = "drop: {from: writer, to: b1, kinds: [force]}"
-    run = fencepost("run", plan(tmp_path, unmet, "{condition: elapsed, for_s: 0.1}"))
+    run = fencepost("run", PLAN.format(fault=unmet, wait="{condition: elapsed, for_s: 0.1}"))
     run.ends(
         3, "heal drop writer-b1 (never acted)", "fault 1 (drop writer-b1) was injected and never confirmed"
     )

@@ -36,15 +36,9 @@ LASTS = "  - start: {target: b1}\n  - wait_for: {condition: down, target: b2, ti
 
 
 @pytest.fixture
-def going_otherwise(fencepost: Start, tmp_path: Path) -> Callable[[str], Fencepost]:
+def going_otherwise(fencepost: Start) -> Callable[[str], Fencepost]:
     """Begins a run of one mode whose last steps are given."""
-
-    def start(last: str) -> Fencepost:
-        plan = tmp_path / "otherwise.yaml"
-        plan.write_text(GOES_OTHERWISE + last + "expect: {journal: [holds]}\n")
-        return fencepost("run", str(plan), "--json")
-
-    return start
+    return lambda last: fencepost("run", f"{GOES_OTHERWISE}{last}expect: {{journal: [holds]}}\n", "--json")
 
 
 def judged(run: Fencepost) -> tuple[int, str, list[str]]:
@@ -131,9 +125,7 @@ expect:
 """
 
 
-def test_steps_that_end_early_end_their_loads(fencepost: Start, tmp_path: Path) -> None:
-    plan = tmp_path / "abandoned.yaml"
-    plan.write_text(PLAN)
-    run = fencepost("run", str(plan))
+def test_steps_that_end_early_end_their_loads(fencepost: Start) -> None:
+    run = fencepost("run", PLAN)
     run.wait_for("otherwise than planned")
     run.ends(3, "waited 1 s for condition 'down'")

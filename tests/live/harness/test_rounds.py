@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from tests.live.running import Fencepost, Start
 
@@ -43,16 +42,13 @@ expect:
 """
 
 
-def run_it(fencepost: Start, place: Path, *more: str) -> tuple[Fencepost, int, str]:
-    plan = place / "decisions.yaml"
-    plan.write_text(PLAN)
-    run = fencepost("run", str(plan), "--rounds", str(ROUNDS), "--seed", "1", *more)
-    return run, *run.finish()
+def run_it(fencepost: Start, *more: str) -> Fencepost:
+    return fencepost("run", PLAN, "--rounds", str(ROUNDS), "--seed", "1", *more)
 
 
-def test_every_round_breaks_and_is_decided_alike(fencepost: Start, tmp_path: Path) -> None:
-    run, code, text = run_it(fencepost, tmp_path)
-    assert code == 0, text
+def test_every_round_breaks_and_is_decided_alike(fencepost: Start) -> None:
+    run = run_it(fencepost)
+    text = run.ends(0)
     assert "breaks durability (lost) on main, shown on 2 of 2" in text
     assert "ok, last entry -1 (2 of 2)" in text
     assert "2 of 2 rounds as expected; bound: below 78 % with 95 % confidence" in text
@@ -65,16 +61,13 @@ def test_every_round_breaks_and_is_decided_alike(fencepost: Start, tmp_path: Pat
         "closes the ledger as empty",
         ROUNDS,
     )
-    run.assert_nothing_left()
     fencepost("check", "latest", "--quiet").ends(0)
     assert {path: path.read_bytes() for path in before} == before
-    code, text = fencepost("explain", "latest", "main.2:49").finish()
-    assert "CLOSED at -1, below this entry" in text
+    fencepost("explain", "latest", "main.2:49").ends(0, "CLOSED at -1, below this entry")
 
 
-def test_another_decision_than_stated_fails_the_run(fencepost: Start, tmp_path: Path) -> None:
-    _, code, text = run_it(fencepost, tmp_path, "--set", "last_entry=49")
-    assert code == 4, text
+def test_another_decision_than_stated_fails_the_run(fencepost: Start) -> None:
+    text = run_it(fencepost, "--set", "last_entry=49").ends(4)
     last = text.strip().splitlines()[-1]
     assert "the document says 'b1 must not deny what it may have lost'" in last
     assert "the client decided ok, last entry -1" in last

@@ -6,23 +6,17 @@ ledger storage. Every test begins and ends with a running bookie; after damage a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 from cluster.interface import ProcessState, Refusal
-from cluster.local.backend import open_cluster
-from cluster.processes.settings import RunSpec
 from cluster.waiting import wait_until
 from evidence.codes import ErrorCode
 from evidence.collect.logs import LogEvent
-from evidence.folder import RunFolder
 from harness.recording.context import BootLogs
 from nemesis.nemesis import Nemesis
 from protocol.addresses import bookie_id
-from protocol.modes import MODES
 from tests.unit.nemesis.fault_stories import Lines, inject, start
 
 ENTRIES = 20
@@ -135,11 +129,3 @@ class Lone:
             return client.call("knows", timeout_s=_TIMEOUT_S, bookie=bookie_id("b1"))["known"], "not known"
 
         wait_until(known, _TIMEOUT_S, "b1 to be known")
-
-
-@contextmanager
-def lone_bookie(path: Path, **spec: Any) -> Iterator[Any]:
-    """A cluster of one journaled bookie."""
-    folder = RunFolder.create(path, "journal")
-    with open_cluster(RunSpec(folder, MODES["journal"], bookies=1, clients=("writer",), **spec)) as one:
-        yield one

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from nemesis.nemesis import Nemesis
-from tests.live.nemesis.lone import ENTRIES, Lone, lone_bookie
+from tests.live.clusters import running
+from tests.live.nemesis.lone import ENTRIES, Lone
 from tests.unit.nemesis.fault_stories import WHOLE, Lines
 
 KEPT = {"present": ENTRIES}
@@ -22,8 +23,8 @@ BITS = 4000
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with lone_bookie(tmp_path_factory.mktemp("corruption")) as running:
-        yield running
+    with running(tmp_path_factory.mktemp("corruption"), bookies=1, clients=("writer",)) as opened:
+        yield opened
 
 
 @pytest.fixture

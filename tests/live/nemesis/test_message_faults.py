@@ -8,13 +8,10 @@ from typing import Any
 
 import pytest
 
-from cluster.local.backend import open_cluster
-from cluster.processes.settings import RunSpec
 from cluster.waiting import wait_until
 from evidence.codes import ErrorCode, Status
-from evidence.folder import RunFolder
 from nemesis.nemesis import Nemesis
-from protocol.modes import MODES
+from tests.live.clusters import running
 from tests.unit.nemesis.fault_stories import WHOLE, Lines, inject, phases, proof
 
 QUORUMS = {"ensemble": 3, "write_quorum": 3, "ack_quorum": 2}
@@ -24,19 +21,12 @@ ANSWERED = {"way": "answers", "kinds": ("add",), "ledger": "main"}
 
 @pytest.fixture(scope="module", params=PROTOCOLS)
 def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    folder = RunFolder.create(tmp_path_factory.mktemp("messages"), "journal")
     # There is no fourth bookie to replace a bookie that does not answer.
     conf = {"delayEnsembleChange": "true", "addEntryTimeoutSec": "30", "readEntryTimeoutSec": "30"}
-    spec = RunSpec(
-        folder,
-        MODES["journal"],
-        clients=("writer", "other"),
-        client_conf=conf | PROTOCOLS[request.param],
-        observed=False,
-    )
-    with open_cluster(spec) as running:
-        yield running
-        wire = running.links.wire()
+    spec = {"client_conf": conf | PROTOCOLS[request.param], "observed": False}
+    with running(tmp_path_factory.mktemp("messages"), clients=("writer", "other"), **spec) as opened:
+        yield opened
+        wire = opened.links.wire()
     assert wire is not None
     assert sum(link["requests"] for link in wire["links"].values()) > 0
     hidden = ("raw_streams", "oversize", "unparsed", "uncorrelated", "discarded", "unforgeable")

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cluster.interface import ProcessState
-from cluster.local.backend import open_cluster
-from cluster.processes.settings import RunSpec
-from evidence.folder import RunFolder
 from nemesis.nemesis import Nemesis
-from protocol.modes import MODES
+from tests.live.clusters import running
 from tests.unit.nemesis.fault_stories import Lines, ProcessStories, inject, phases, start
 
 QUORUMS = {"ensemble": 3, "write_quorum": 3, "ack_quorum": 2}
@@ -21,13 +17,10 @@ QUORUMS = {"ensemble": 3, "write_quorum": 3, "ack_quorum": 2}
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    path: Path = tmp_path_factory.mktemp("faults")
-    folder = RunFolder.create(path, "journal")
     # There is no fourth bookie to replace an unreachable or late bookie.
     conf = {"delayEnsembleChange": "true", "addEntryTimeoutSec": "60"}
-    spec = RunSpec(folder, MODES["journal"], clients=("writer",), client_conf=conf)
-    with open_cluster(spec) as running:
-        yield running
+    with running(tmp_path_factory.mktemp("faults"), clients=("writer",), client_conf=conf) as opened:
+        yield opened
 
 
 @pytest.fixture

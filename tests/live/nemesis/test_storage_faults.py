@@ -17,7 +17,8 @@ from harness.conditions.servers import Refused, Said, refused, said
 from harness.steps.faults import Roll, roll
 from nemesis.nemesis import Nemesis
 from plans.grammar.steps import Start
-from tests.live.nemesis.lone import ENTRIES, Lone, lone_bookie
+from tests.live.clusters import running
+from tests.live.nemesis.lone import ENTRIES, Lone
 from tests.unit.nemesis.fault_stories import WHOLE, Lines, inject, phases, proof
 
 KEPT, NO_LEDGER = {"present": ENTRIES}, {"no ledger": ENTRIES}
@@ -27,8 +28,8 @@ BEFORE = {"ledgerDirectories": "ledgers", "allowStorageExpansion": "false"}
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with lone_bookie(tmp_path_factory.mktemp("storage")) as running:
-        yield running
+    with running(tmp_path_factory.mktemp("storage"), bookies=1, clients=("writer",)) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -57,13 +57,11 @@ def test_what_a_force_confirmed_survives_a_loss_of_power(stated: Stated) -> None
 
 
 def test_harness_and_keeper_killed_while_a_bookie_loses_power_leave_nothing(
-    fencepost: Start, tmp_path: Path
+    fencepost: Start,
 ) -> None:
     scenario = SCENARIO.read_text()
     assert scenario.count(BOOT) == 1
-    plan = tmp_path / "no-boot-after-power-loss.yaml"
-    plan.write_text(scenario.replace(BOOT, NO_BOOT + BOOT))
-    run = fencepost("run", str(plan), "--mode", "protected")
+    run = fencepost("run", scenario.replace(BOOT, NO_BOOT + BOOT), "--mode", "protected")
     run.wait_for("writer appends to main")
     images = [*loop_files(run.results)]
     assert len(images) == 6, images  # two disks for each of three bookies

@@ -5,20 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
 import workloads.rolling  # noqa: F401  # registers its load
-from cluster.local.backend import open_cluster
-from cluster.processes.settings import RunSpec
-from evidence.folder import RunFolder
 from nemesis.nemesis import Nemesis
 from nemesis.registry import FAULTS
 from protocol.metadata import LedgerState
-from protocol.modes import MODES
+from tests.live.clusters import running
 from workloads.registry import WORKLOADS, LoadContext
 
 APPEND = WORKLOADS["append"]
@@ -62,11 +58,9 @@ class Counted(dict[str, int]):
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    path: Path = tmp_path_factory.mktemp("append")
-    folder = RunFolder.create(path, "journal")
-    spec = RunSpec(folder, MODES["journal"], bookies=4, clients=("w1", "w2", "reader", "closer"))
-    with open_cluster(spec) as running:
-        yield running
+    clients = ("w1", "w2", "reader", "closer")
+    with running(tmp_path_factory.mktemp("append"), bookies=4, clients=clients) as opened:
+        yield opened
 
 
 def fence(cluster: Any, ledger: int) -> None:

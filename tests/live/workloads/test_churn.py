@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import harness.vocabulary  # noqa: F401  # registers loads and faults
-from cluster.local.backend import open_cluster
-from cluster.processes.settings import RunSpec
 from cluster.waiting import wait_until
-from evidence.folder import RunFolder
-from protocol.modes import MODES
+from tests.live.clusters import running
 from tests.live.workloads.driving import PATIENCE_S, driven
 
 NO_LEDGER = 402
@@ -21,14 +17,10 @@ NO_LEDGER = 402
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    path: Path = tmp_path_factory.mktemp("churn")
-    folder = RunFolder.create(path, "unprotected")
-    spec = RunSpec(
-        folder, MODES["unprotected"], clients=("writer", "owner"), bookie_conf={"gcWaitTime": "1000"}
-    )
-    with open_cluster(spec) as running:
-        yield running
-        assert running.unplanned() == []
+    spec = {"clients": ("writer", "owner"), "bookie_conf": {"gcWaitTime": "1000"}}
+    with running(tmp_path_factory.mktemp("churn"), "unprotected", **spec) as opened:
+        yield opened
+        assert opened.unplanned() == []
 
 
 def answers(cluster: Any, ledger: int) -> list[int | None]:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import cycle, islice
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import harness.vocabulary  # noqa: F401  # registers loads and faults
-from cluster.local.backend import open_cluster
-from cluster.processes.settings import RunSpec
-from evidence.folder import RunFolder
 from protocol.errors import UsageError
 from protocol.metadata import LedgerState
-from protocol.modes import MODES
+from tests.live.clusters import running
 from tests.live.workloads.driving import Load, driven
 
 CLIENTS = ("c1", "c2", "c3")
@@ -24,11 +20,9 @@ QUICK = {"entries_per_ledger": 200, "entry_bytes": 128, "rate_per_s": 400}
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    path: Path = tmp_path_factory.mktemp("loads")
-    folder = RunFolder.create(path, "journal")
-    with open_cluster(RunSpec(folder, MODES["journal"], bookies=5, clients=CLIENTS)) as running:
-        yield running
-        assert running.unplanned() == []
+    with running(tmp_path_factory.mktemp("loads"), bookies=5, clients=CLIENTS) as opened:
+        yield opened
+        assert opened.unplanned() == []
 
 
 def states(cluster: Any, ledgers: list[int]) -> set[LedgerState]:
