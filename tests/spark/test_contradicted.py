@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from evidence.raw.history import SLOT_BYTES
 from tests import inline
+from tests.doctoring import Doctor, cut_behind, no_faults, of_the_writer, torn
 from tests.spark.rawfolder import Story, make
 
 STORY = Story({4: 50})
@@ -27,48 +27,15 @@ ENDED = [
 ]
 
 
-def judged(path: Path, doctored: Callable[[RunFolder], None], *, reported: bool = True) -> RunVerdict:
+def judged(path: Path, doctored: Doctor, *, reported: bool = True) -> RunVerdict:
     events = [KILLED, *(ENDED if reported else ENDED[2:])]
     folder = make(path, STORY, plan=PLAN, events=events, doctored=doctored)
     return inline.judged(folder)
 
 
-def history(change: Callable[[bytearray], None]) -> Callable[[RunFolder], None]:
-    def doctor(folder: RunFolder) -> None:
-        path = folder.operations / "writer-001-000001.hist"
-        content = bytearray(path.read_bytes())
-        change(content)
-        path.write_bytes(content)
-
-    return doctor
-
-
-def torn_outcome(content: bytearray, slot: int) -> None:
-    """The last eight bytes of an outcome are zero, as where a killed client was storing it."""
-    end = (2 + slot) * SLOT_BYTES
-    content[end - 8 : end] = bytes(8)
-
-
-def all_torn(content: bytearray) -> None:
-    for slot in range(SLOTS):
-        torn_outcome(content, slot)
-
-
-def one_torn(content: bytearray) -> None:
-    torn_outcome(content, 20)
-
-
 def last_add_without_end(content: bytearray) -> None:
     end = (2 + 50) * SLOT_BYTES
     content[end - SLOT_BYTES // 2 : end] = bytes(SLOT_BYTES // 2)
-
-
-def cut(content: bytearray) -> None:
-    content[(1 + 22) * SLOT_BYTES : (1 + SLOTS) * SLOT_BYTES] = bytes(30 * SLOT_BYTES)
-
-
-def no_faults(folder: RunFolder) -> None:
-    folder.faults.write_text("")
 
 
 def second_boot(folder: RunFolder) -> None:
@@ -116,21 +83,21 @@ def test_a_record_that_agrees_is_valid(tmp_path: Path) -> None:
     ("doctored", "damage"),
     [
         (
-            history(one_torn),
+            torn([20]),
             [
                 "operations: writer boot 1 exited with 0, and 1 halves of its slots are torn",
                 "operations: writer boot 1 reported 52 outcomes at its end, its files hold 51",
             ],
         ),
         (
-            history(all_torn),
+            torn(range(SLOTS)),
             [
                 "operations: writer boot 1 exited with 0, and 52 halves of its slots are torn",
                 "operations: writer boot 1 reported 52 outcomes at its end, its files hold 0",
             ],
         ),
         (
-            history(last_add_without_end),
+            of_the_writer(last_add_without_end),
             ["operations: writer boot 1 reported 52 outcomes at its end, its files hold 51"],
         ),
         (
@@ -140,20 +107,20 @@ def test_a_record_that_agrees_is_valid(tmp_path: Path) -> None:
         (no_log, ["servers: the log of b2 boot 1 is missing"]),
         (half_a_step, ["record: steps.jsonl line 3 is damaged"]),
         (no_steps, ["record: the plan has 1 step, 0 are recorded"]),
-        (history(cut), ["operations: writer boot 1 reported 52 slots at its end, its files hold 22"]),
+        (cut_behind(22), ["operations: writer boot 1 reported 52 slots at its end, its files hold 22"]),
         (second_boot, ["operations: no history of writer, boot 2"]),
         (no_start, ["servers: the start of b2 boot 1 is not recorded"]),
         (
             no_faults,
             [
                 "faults: b1 boot 1 ended with signal 9, and the fault log does not say why",
-                "faults: the plan injects `kill` 1 times, the fault log holds 0",
+                "faults: the plan injects `kill b1` 1 times, the fault log holds 0",
             ],
         ),
     ],
 )
 def test_a_part_that_went_before_the_evidence_was_closed_is_missed(
-    tmp_path: Path, doctored: Callable[[RunFolder], None], damage: list[str]
+    tmp_path: Path, doctored: Doctor, damage: list[str]
 ) -> None:
     verdict = judged(tmp_path, doctored)
     assert verdict.verdict is Verdict.UNKNOWN

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +15,9 @@ from evidence.raw.history import CRC_AT, HALF_BYTES, SLOT, SLOT_BYTES
 from evidence.raw.segments import crc32
 from evidence.seal import FILES, SEAL
 from harness.judging import compare_with_plan
+from tests.doctoring import Doctor, cut_behind, no_faults, torn
 from tests.inline import judged
 from tests.live.running import Start, assert_as_stated
-
-Doctor = Callable[[RunFolder], None]
 
 
 def test_no_part_of_a_run_can_go_unnoticed(fencepost: Start, tmp_path: Path) -> None:
@@ -27,8 +25,8 @@ def test_no_part_of_a_run_can_go_unnoticed(fencepost: Start, tmp_path: Path) -> 
     (outcome,) = assert_as_stated(*run.finish())
     mode = Path(outcome["folder"]) / "unprotected"
     doctored: list[tuple[Doctor, str]] = [
-        (torn, "operations: writer boot 1 exited with 0, and 51 halves of its slots are torn"),
-        (cut, "operations: writer boot 1 reported 51 slots at its end, its files hold 30"),
+        (torn(range(51)), "operations: writer boot 1 exited with 0, and 51 halves of its slots are torn"),
+        (cut_behind(30), "operations: writer boot 1 reported 51 slots at its end, its files hold 30"),
         (no_faults, "faults: b1 boot 1 ended with signal 9, and the fault log does not say why"),
         (no_frames, "frames: "),
     ]
@@ -87,32 +85,6 @@ def resealed(folder: RunFolder) -> None:
     folder.end_json.unlink()
     end["histories"] = {}
     folder.write_end({key: value for key, value in end.items() if key not in (FILES, SEAL)})
-
-
-def changed(folder: RunFolder, change: Callable[[bytearray], None]) -> None:
-    path = folder.operations / "writer-001-000001.hist"
-    content = bytearray(path.read_bytes())
-    change(content)
-    path.write_bytes(content)
-
-
-def torn(folder: RunFolder) -> None:
-    def without_the_last_words(content: bytearray) -> None:
-        for slot in range(51):  # a create and 50 adds
-            content[(2 + slot) * SLOT_BYTES - 8 : (2 + slot) * SLOT_BYTES] = bytes(8)
-
-    changed(folder, without_the_last_words)
-
-
-def cut(folder: RunFolder) -> None:
-    def without_the_tail(content: bytearray) -> None:
-        content[31 * SLOT_BYTES :] = bytes(len(content) - 31 * SLOT_BYTES)
-
-    changed(folder, without_the_tail)
-
-
-def no_faults(folder: RunFolder) -> None:
-    folder.faults.write_text("")
 
 
 def no_frames(folder: RunFolder) -> None:

@@ -186,13 +186,14 @@ NAMES = ("journal/current/VERSION", "ledgers/current/VERSION", "ledgers/current/
 
 
 @pytest.fixture
-def disks(cluster: Any, tmp_path: Path) -> Path:
-    """What b1 and b2 have stored; each file names its bookie."""
+def disks(cluster: Any, nemesis: Nemesis, tmp_path: Path) -> Path:
+    """What b1 and b2 had stored when they were stopped; each file names its bookie."""
     for bookie in ("b1", "b2"):
         names = (*NAMES, f"ledgers/current/{bookie}.log", f"journal/lost+found/{bookie}")
         write(tmp_path / bookie, *names, text=bookie * int(bookie[1:]))
         places = {name: tmp_path / bookie / name for name in ("journal", "ledgers")}
         cluster.process(bookie).places = lambda places=places: places
+        inject(nemesis, "stop", target=bookie)
     return tmp_path
 
 
@@ -202,13 +203,7 @@ def stored(disks: Path, bookie: str) -> set[str]:
     return {path.read_text()[:2] for path in files if path.parent.name != "lost+found"}
 
 
-def down(nemesis: Nemesis) -> None:
-    inject(nemesis, "stop", target="b1")
-    inject(nemesis, "stop", target="b2")
-
-
 def test_each_has_what_the_other_had_until_it_is_healed(disks: Path, nemesis: Nemesis, lines: Lines) -> None:
-    down(nemesis)
     inject(nemesis, "swap_disks", targets=["b1", "b2"])
     assert (stored(disks, "b1"), stored(disks, "b2")) == ({"b2"}, {"b1"})
     assert (disks / "b1/journal/lost+found/b1").is_file()
@@ -220,7 +215,6 @@ def test_each_has_what_the_other_had_until_it_is_healed(disks: Path, nemesis: Ne
 def test_a_bookie_that_runs_on_the_disks_of_another_is_started_on_its_own(
     disks: Path, cluster: Any, nemesis: Nemesis
 ) -> None:
-    down(nemesis)
     inject(nemesis, "swap_disks", targets=["b1", "b2"])
     start(nemesis, target="b1")
     seen: list[set[str]] = []
@@ -236,7 +230,6 @@ def test_a_bookie_that_runs_on_the_disks_of_another_is_started_on_its_own(
 def test_files_that_stay_where_they_were_are_no_exchange(
     disks: Path, nemesis: Nemesis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    down(nemesis)
     monkeypatch.setattr("nemesis.storage._move", lambda source, target: None)
     with pytest.raises(FaultError, match="b1 does not have the files that b2 had"):
         inject(nemesis, "swap_disks", targets=["b1", "b2"])
@@ -246,7 +239,6 @@ def test_what_the_disks_held_at_the_death_is_recorded_before_they_are_exchanged(
     disks: Path, cluster: Any, nemesis: Nemesis
 ) -> None:
     seen: list[set[str]] = []
-    down(nemesis)
     cluster.process("b2").capture_disk = lambda: seen.append(stored(disks, "b2"))
     inject(nemesis, "swap_disks", targets=["b1", "b2"])
     assert seen == [{"b2"}]
@@ -255,7 +247,7 @@ def test_what_the_disks_held_at_the_death_is_recorded_before_they_are_exchanged(
 def test_both_have_to_be_down_and_have_the_same_directories(
     disks: Path, cluster: Any, nemesis: Nemesis
 ) -> None:
-    inject(nemesis, "stop", target="b1")
+    start(nemesis, target="b2")
     with pytest.raises(UsageError, match="b2 is running, and its files are its own until it is down"):
         inject(nemesis, "swap_disks", targets=["b1", "b2"])
     inject(nemesis, "stop", target="b2")
