@@ -14,11 +14,11 @@ from tests.unit.workloads.fake_clients import BREAK, FENCED, NO_BOOKIES, NOT_YET
 from tests.unit.workloads.running import ended, load_of
 from workloads.rolling import AppendLoad
 
+CLIENTS = ("writer",)
 running = partial(load_of, AppendLoad, writers=["writer"], entries_per_ledger=10)
 
 
-def test_a_writer_rolls_from_ledger_to_ledger_with_what_the_plan_asks_for() -> None:
-    cluster = fake_cluster("writer")
+def test_a_writer_rolls_from_ledger_to_ledger_with_what_the_plan_asks_for(cluster: Any) -> None:
     writer = cluster.clients["writer"]
     with running(cluster, ensemble=5, write_quorum=3, rate_per_s=50, outstanding=7) as load:
         load.until(lambda: len(cluster.ledgers.state) > 5)
@@ -31,16 +31,16 @@ def test_a_writer_rolls_from_ledger_to_ledger_with_what_the_plan_asks_for() -> N
     assert load.named[f"writer.{totals['ledgers']}"] == totals["ledgers"]
 
 
-def test_without_a_rate_the_client_goes_as_fast_as_it_can() -> None:
-    cluster = fake_cluster("writer")
+def test_without_a_rate_the_client_goes_as_fast_as_it_can(cluster: Any) -> None:
     with running(cluster) as load:
         load.until(lambda: cluster.clients["writer"].did("append"))
     assert "rate_per_s" not in cluster.clients["writer"].did("append")[0]
 
 
 @pytest.mark.parametrize(("fraction", "states"), [(1.0, {"closed"}), (0.0, {"open", "recovered"})])
-def test_the_close_fraction_decides_who_ends_a_ledger(fraction: float, states: set[str]) -> None:
-    cluster = fake_cluster("writer")
+def test_the_close_fraction_decides_who_ends_a_ledger(
+    cluster: Any, fraction: float, states: set[str]
+) -> None:
     totals, _ = ended(running(cluster, close_fraction=fraction), lambda: len(cluster.ledgers.state) > 5)
     settled = dict(list(cluster.ledgers.state.items())[:-2])
     assert set(settled.values()) <= states
@@ -86,10 +86,10 @@ def test_a_ledger_that_is_not_recovered_is_tried_again() -> None:
 
 
 def test_fencing_makes_a_writer_roll_over_early_and_what_was_pending_is_unknown(
+    cluster: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(workloads.member, "_END_S", 0.3)
-    cluster = fake_cluster("writer")
     writer = cluster.clients["writer"]
     writer.script["await_acked"] = [FENCED]
     broken = {**FENCED, "ok": True, "acked": 4, "unknown": 3, "failed": 1, "outstanding": 2}
@@ -102,8 +102,7 @@ def test_fencing_makes_a_writer_roll_over_early_and_what_was_pending_is_unknown(
     assert "writer: ledger 1 broke, rolls over: LedgerFenced (-101)" in load.lines
 
 
-def test_a_slow_ledger_is_waited_for_but_a_time_out_of_bookkeeper_is_an_end() -> None:
-    cluster = fake_cluster("writer")
+def test_a_slow_ledger_is_waited_for_but_a_time_out_of_bookkeeper_is_an_end(cluster: Any) -> None:
     writer = cluster.clients["writer"]
     writer.script["await_acked"] = [NOT_YET, NOT_YET, {**NOT_YET, "code": -23}]
     with running(cluster) as load:
@@ -112,15 +111,13 @@ def test_a_slow_ledger_is_waited_for_but_a_time_out_of_bookkeeper_is_an_end() ->
     assert [asked["handle"] for asked in writer.did("await_acked")].count(first) == 3
 
 
-def test_a_close_that_fails_leaves_the_ledger_to_the_heir() -> None:
-    cluster = fake_cluster("writer")
+def test_a_close_that_fails_leaves_the_ledger_to_the_heir(cluster: Any) -> None:
     cluster.clients["writer"].script["close"] = [NO_BOOKIES]
     with running(cluster, close_fraction=1) as load:
         load.until(lambda: cluster.ledgers.state.get(1) == "recovered")
 
 
-def test_adds_in_flight_at_the_end_are_waited_for() -> None:
-    cluster = fake_cluster("writer")
+def test_adds_in_flight_at_the_end_are_waited_for(cluster: Any) -> None:
     writer = cluster.clients["writer"]
     in_flight = {"acked": 4, "unknown": 0, "failed": 0, "outstanding": 6}
     writer.script.update({"stop": [in_flight], "status": [in_flight]})
@@ -130,8 +127,7 @@ def test_adds_in_flight_at_the_end_are_waited_for() -> None:
     assert totals["acked"] == 10 * totals["ledgers"]
 
 
-def test_a_cluster_without_enough_bookies_is_tried_again_and_said_once() -> None:
-    cluster = fake_cluster("writer")
+def test_a_cluster_without_enough_bookies_is_tried_again_and_said_once(cluster: Any) -> None:
     cluster.clients["writer"].script["create"] = [NO_BOOKIES, NO_BOOKIES]
     with running(cluster) as load:
         load.until(lambda: cluster.ledgers.state)
@@ -152,8 +148,7 @@ def test_a_writer_that_dies_goes_on_after_its_next_start() -> None:
     assert writer.did("hello")
 
 
-def test_a_writer_that_dies_again_while_it_comes_back_is_waited_for_again() -> None:
-    cluster = fake_cluster("writer")
+def test_a_writer_that_dies_again_while_it_comes_back_is_waited_for_again(cluster: Any) -> None:
     writer = cluster.clients["writer"]
     writer.script.update({"await_acked": [BREAK], "hello": [BREAK]})
     with running(cluster) as load:
@@ -164,9 +159,8 @@ def test_a_writer_that_dies_again_while_it_comes_back_is_waited_for_again() -> N
         load.until(lambda: len(cluster.ledgers.state) > 2)
 
 
-def test_a_load_ends_although_its_writer_is_paused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_load_ends_although_its_writer_is_paused(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workloads.member, "PATIENCE_S", 0.2)
-    cluster = fake_cluster("writer")
     cluster.clients["writer"].script["stop"] = SILENCE
     with running(cluster) as load:
         load.until(lambda: cluster.clients["writer"].did("stop"))
@@ -206,8 +200,7 @@ def test_a_reader_that_dies_forgets_its_tails_and_follows_again_after_its_next_s
     assert before.isdisjoint(asked["handle"] for asked in reader.did("stop"))
 
 
-def test_two_loads_on_one_client_use_different_handles() -> None:
-    cluster = fake_cluster("writer")
+def test_two_loads_on_one_client_use_different_handles(cluster: Any) -> None:
     with (
         running(cluster, seed=1) as one,
         running(cluster, seed=2) as other,

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
-from tests.unit.workloads.fake_clients import BREAK, FENCED, NO_BOOKIES, SILENCE, fake_cluster, hang
+from tests.unit.workloads.fake_clients import BREAK, FENCED, NO_BOOKIES, SILENCE, hang
 from tests.unit.workloads.running import ended, load_of
 from workloads.failover import FailoverLoad
 from workloads.leading import Leadership
 
+CLIENTS = ("w1", "w2")
 running = partial(
     load_of, FailoverLoad, writers=["w1", "w2"], entries_per_ledger=10, patience_s=0.2, late_entries=3
 )
 
 
-def test_one_writes_and_closes_its_ledgers_and_the_other_waits() -> None:
-    cluster = fake_cluster("w1", "w2")
+def test_one_writes_and_closes_its_ledgers_and_the_other_waits(cluster: Any) -> None:
     totals, _ = ended(running(cluster, patience_s=30), lambda: len(cluster.ledgers.state) > 4)
     assert not cluster.clients["w2"].asked
     assert totals["closed"] >= 4
@@ -23,8 +24,7 @@ def test_one_writes_and_closes_its_ledgers_and_the_other_waits() -> None:
     assert totals["takeovers"] == 0
 
 
-def test_another_recovers_and_goes_on_when_the_writer_hangs() -> None:
-    cluster = fake_cluster("w1", "w2")
+def test_another_recovers_and_goes_on_when_the_writer_hangs(cluster: Any) -> None:
     hang(cluster.clients["w1"])
     with running(cluster) as load:
         load.until(lambda: "w2: takes" in str(load.lines) or "w2 takes over from w1" in load.lines)
@@ -35,8 +35,7 @@ def test_another_recovers_and_goes_on_when_the_writer_hangs() -> None:
     assert (opened["ledger"], opened["recovery"]) == (1, True)
 
 
-def test_the_first_wakes_up_and_goes_on_adding_to_its_old_handle() -> None:
-    cluster = fake_cluster("w1", "w2")
+def test_the_first_wakes_up_and_goes_on_adding_to_its_old_handle(cluster: Any) -> None:
     first = cluster.clients["w1"]
     hang(first)
     with running(cluster) as load:
@@ -49,9 +48,8 @@ def test_the_first_wakes_up_and_goes_on_adding_to_its_old_handle() -> None:
     assert "w1: was replaced and goes on in ledger 1: 0 acknowledged, 3 not" in load.lines
 
 
-def test_late_adds_that_are_acknowledged_are_counted() -> None:
+def test_late_adds_that_are_acknowledged_are_counted(cluster: Any) -> None:
     """The load only counts them; the verdict judges them."""
-    cluster = fake_cluster("w1", "w2")
     first = cluster.clients["w1"]
     hang(first)
     first.script["append"] = [None, {"acked": 3, "unknown": 0, "failed": 0, "outstanding": 0}]
@@ -60,8 +58,7 @@ def test_late_adds_that_are_acknowledged_are_counted() -> None:
         assert load.end()["late_acked"] == 3
 
 
-def test_a_paused_writer_finds_out_when_it_is_resumed_and_then_waits_for_its_turn() -> None:
-    cluster = fake_cluster("w1", "w2")
+def test_a_paused_writer_finds_out_when_it_is_resumed_and_then_waits_for_its_turn(cluster: Any) -> None:
     first, second = cluster.clients["w1"], cluster.clients["w2"]
     first.script["await_acked"] = SILENCE
     with running(cluster) as load:
@@ -74,8 +71,7 @@ def test_a_paused_writer_finds_out_when_it_is_resumed_and_then_waits_for_its_tur
         load.end()
 
 
-def test_a_dead_writer_is_replaced_at_once_and_comes_back() -> None:
-    cluster = fake_cluster("w1", "w2")
+def test_a_dead_writer_is_replaced_at_once_and_comes_back(cluster: Any) -> None:
     first, second = cluster.clients["w1"], cluster.clients["w2"]
     first.script["await_acked"] = [BREAK]
     with running(cluster, patience_s=30) as load:
@@ -88,8 +84,7 @@ def test_a_dead_writer_is_replaced_at_once_and_comes_back() -> None:
     assert totals["late_acked"] + totals["late_refused"] == 0
 
 
-def test_a_takeover_that_is_refused_is_tried_again() -> None:
-    cluster = fake_cluster("w1", "w2")
+def test_a_takeover_that_is_refused_is_tried_again(cluster: Any) -> None:
     hang(cluster.clients["w1"])
     cluster.clients["w2"].script["open"] = [NO_BOOKIES, NO_BOOKIES]
     totals, load = ended(running(cluster), lambda: cluster.clients["w2"].did("create"))
@@ -97,8 +92,7 @@ def test_a_takeover_that_is_refused_is_tried_again() -> None:
     assert "w2: ledger 1 is not recovered yet: NotEnoughBookies (-6)" in load.lines
 
 
-def test_a_writer_whose_ledger_breaks_recovers_it_and_stays_in_office() -> None:
-    cluster = fake_cluster("w1", "w2")
+def test_a_writer_whose_ledger_breaks_recovers_it_and_stays_in_office(cluster: Any) -> None:
     first = cluster.clients["w1"]
     first.script["await_acked"] = [{**FENCED, "acked": 4}]
     first.script["stop"] = [{**FENCED, "acked": 4, "unknown": 6, "failed": 0, "outstanding": 0}]

@@ -11,6 +11,7 @@ from tests.unit.workloads.running import load_of
 from workloads.many_ledgers import ManyLedgers
 from workloads.recover_all import RecoverAll
 
+CLIENTS = ("one",)
 many = partial(load_of, ManyLedgers, writers=["one"])
 
 
@@ -28,8 +29,7 @@ def test_all_are_made_and_stay_open_and_the_load_ends_by_itself() -> None:
     assert sorted(load.named.values()) == sorted(cluster.ledgers.state)
 
 
-def test_a_ledger_that_cannot_be_made_or_filled_is_made_up_for() -> None:
-    cluster = fake_cluster("one")
+def test_a_ledger_that_cannot_be_made_or_filled_is_made_up_for(cluster: Any) -> None:
     broken = {**FENCED, "acked": 0, "unknown": 2, "failed": 0, "outstanding": 0}
     cluster.clients["one"].script = {"create": [NO_BOOKIES], "append": [broken]}
     totals, load = made(cluster, at_once=1)
@@ -37,8 +37,7 @@ def test_a_ledger_that_cannot_be_made_or_filled_is_made_up_for() -> None:
     assert "one: no ledger can be created: NotEnoughBookies (-6)" in load.lines
 
 
-def test_a_writer_that_dies_goes_on_after_its_next_start() -> None:
-    cluster = fake_cluster("one")
+def test_a_writer_that_dies_goes_on_after_its_next_start(cluster: Any) -> None:
     one = cluster.clients["one"]
     one.script["append"] = [None, BREAK]
     with many(cluster, ledgers=5, at_once=1) as load:
@@ -47,8 +46,7 @@ def test_a_writer_that_dies_goes_on_after_its_next_start() -> None:
         assert load.totals()["filled"] == 5
 
 
-def test_an_end_comes_before_all_are_made() -> None:
-    cluster = fake_cluster("one")
+def test_an_end_comes_before_all_are_made(cluster: Any) -> None:
     cluster.clients["one"].script["create"] = dict(NO_BOOKIES)
     with many(cluster, ledgers=5) as load:
         load.until(lambda: load.lines)

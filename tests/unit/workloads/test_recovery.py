@@ -13,6 +13,7 @@ from tests.unit.workloads.running import ended, load_of
 from workloads.recovery import Contests, RecoveryLoad
 from workloads.registry import Totals
 
+CLIENTS = ("writer", "r1", "r2")
 running = partial(load_of, RecoveryLoad, writers=["writer"], recoverers=["r1", "r2"], entries_per_ledger=10)
 
 
@@ -20,8 +21,7 @@ def opened(cluster: Any, name: str) -> list[int]:
     return [asked["ledger"] for asked in cluster.clients[name].did("open")]
 
 
-def test_every_recoverer_recovers_every_ledger_in_the_same_order() -> None:
-    cluster = fake_cluster("writer", "r1", "r2")
+def test_every_recoverer_recovers_every_ledger_in_the_same_order(cluster: Any) -> None:
     with running(cluster) as load:
         load.until(lambda: len(opened(cluster, "r1")) > 4 and len(opened(cluster, "r2")) > 4)
         totals = load.end()
@@ -33,8 +33,7 @@ def test_every_recoverer_recovers_every_ledger_in_the_same_order() -> None:
     assert totals["rolled"] >= 4
 
 
-def test_the_writer_still_writes_when_the_recoverers_begin() -> None:
-    cluster = fake_cluster("writer", "r1", "r2")
+def test_the_writer_still_writes_when_the_recoverers_begin(cluster: Any) -> None:
     ended(running(cluster), lambda: opened(cluster, "r1"))
     begun = cluster.clients["writer"].did("append")[0]
     assert begun["background"]
@@ -55,8 +54,7 @@ def test_the_seed_decides_when_the_recoverers_begin() -> None:
     assert begin(7) != begin(8)
 
 
-def test_different_ends_are_counted_and_said() -> None:
-    cluster = fake_cluster("writer", "r1", "r2")
+def test_different_ends_are_counted_and_said(cluster: Any) -> None:
     cluster.clients["r2"].script["open"] = [{"ledger": 1, "last_entry": 77}]
     cluster.clients["r2"].script["release"] = [{"ok": True}]
     with running(cluster) as load:
@@ -66,16 +64,14 @@ def test_different_ends_are_counted_and_said() -> None:
     assert any(line.startswith("ledger 1 was recovered to different ends: r1 ") for line in load.lines)
 
 
-def test_a_recovery_that_is_refused_is_tried_again() -> None:
-    cluster = fake_cluster("writer", "r1", "r2")
+def test_a_recovery_that_is_refused_is_tried_again(cluster: Any) -> None:
     cluster.clients["r1"].script["open"] = [NO_BOOKIES, NO_BOOKIES]
     totals, load = ended(running(cluster), lambda: opened(cluster, "r1")[:4] == [1, 1, 1, 2])
     assert totals["refused"] == 2
     assert "r1: ledger 1 is not recovered yet: NotEnoughBookies (-6)" in load.lines
 
 
-def test_a_dead_recoverer_holds_nobody_up_and_comes_back_to_where_it_was() -> None:
-    cluster = fake_cluster("writer", "r1", "r2")
+def test_a_dead_recoverer_holds_nobody_up_and_comes_back_to_where_it_was(cluster: Any) -> None:
     cluster.clients["r1"].script["open"] = [BREAK]
     with running(cluster) as load:
         load.until(lambda: len(opened(cluster, "r2")) > 2)
@@ -85,8 +81,7 @@ def test_a_dead_recoverer_holds_nobody_up_and_comes_back_to_where_it_was() -> No
     assert opened(cluster, "r1")[:3] == [1, 1, 2]
 
 
-def test_a_writer_that_dies_leaves_its_ledger_to_the_recoverers_and_goes_on() -> None:
-    cluster = fake_cluster("writer", "r1", "r2")
+def test_a_writer_that_dies_leaves_its_ledger_to_the_recoverers_and_goes_on(cluster: Any) -> None:
     writer = cluster.clients["writer"]
     writer.script["append"] = [BREAK]
     with running(cluster) as load:

@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any
 
 from protocol.errors import ServerError
-from tests.unit.workloads.fake_clients import fake_cluster
 from tests.unit.workloads.running import ended, load_of
 from workloads.striped import StripedLoad
 
+CLIENTS = ("writer",)
 running = partial(load_of, StripedLoad, writers=["writer"], entries_per_ledger=10)
 
 
@@ -18,8 +18,7 @@ def never_full(cluster: Any) -> None:
     cluster.clients["writer"].script["append"] = {"started": True}
 
 
-def test_ledgers_are_wider_than_their_write_quorum() -> None:
-    cluster = fake_cluster("writer")
+def test_ledgers_are_wider_than_their_write_quorum(cluster: Any) -> None:
     totals, _ = ended(running(cluster), lambda: len(cluster.ledgers.state) > 2)
     created = cluster.clients["writer"].did("create")[0]
     assert (created["ensemble"], created["write_quorum"], created["ack_quorum"]) == (4, 3, 2)
@@ -27,8 +26,7 @@ def test_ledgers_are_wider_than_their_write_quorum() -> None:
     assert totals["changes"] == 0
 
 
-def test_a_ledger_ends_after_so_many_ensemble_changes() -> None:
-    cluster = fake_cluster("writer")
+def test_a_ledger_ends_after_so_many_ensemble_changes(cluster: Any) -> None:
     never_full(cluster)
     with running(cluster, changes_per_ledger=3, close_fraction=1) as load:
         load.until(lambda: cluster.clients["writer"].did("await_acked"))
@@ -43,8 +41,7 @@ def test_a_ledger_ends_after_so_many_ensemble_changes() -> None:
     assert totals["changes"] == 3
 
 
-def test_metadata_that_cannot_be_read_ends_no_ledger() -> None:
-    cluster = fake_cluster("writer")
+def test_metadata_that_cannot_be_read_ends_no_ledger(cluster: Any) -> None:
     never_full(cluster)
 
     def away(_ledger: int) -> Any:
