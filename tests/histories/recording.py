@@ -8,8 +8,9 @@ from random import Random
 from typing import Any
 
 from evidence.codes import NEVER, Direction, Holding, Place, Status
-from tests.histories.cluster import CLOSED, DELETED, Cluster, Metadata
-from tests.histories.story import SIZE
+from tests.histories.boots import fault, server
+from tests.histories.cluster import CLOSED, DELETED, Cluster, Copy, Metadata
+from tests.histories.story import SIZE, answered, metadata
 
 OBSERVER = 250
 CLIENTS = {"w1": 101, "w2": 102, "r1": 120, "r2": 121, "observer": OBSERVER}
@@ -21,19 +22,20 @@ def asked(cluster: Cluster, number: int, ledger: int, entry: int, bookie: int) -
     copy = cluster.bookies[bookie].holds(ledger, entry)
     limbo = ledger in cluster.bookies[bookie].limbo
     holding = Holding.UNKNOWN if limbo else Holding.PRESENT if copy else Holding.ABSENT
-    return {
-        "ledger": ledger,
-        "entry": entry,
-        "pass_number": number,
-        "bookie": bookie,
-        "holding": int(holding),
-        "error": {Holding.PRESENT: 0, Holding.UNKNOWN: -108, Holding.ABSENT: -13}[holding],
-        "asked_ns": cluster.tick(),
-        "answered_ns": cluster.tick(),
-        "digest": 0,
-        "origin": copy.writer if copy and not limbo else 0,
-        "size_bytes": copy.size if copy and not limbo else 0,
-    }
+    found = copy if copy and not limbo else Copy(writer=0, size=0, lac=-1)
+    _, row = answered(
+        entry,
+        bookie,
+        holding,
+        number=number,
+        ledger=ledger,
+        error={Holding.PRESENT: 0, Holding.UNKNOWN: -108, Holding.ABSENT: -13}[holding],
+        asked_ns=cluster.tick(),
+        answered_ns=cluster.tick(),
+        origin=found.writer,
+        size_bytes=found.size,
+    )
+    return row
 
 
 def versions(cluster: Cluster, dice: Random, seen: float, dated: float) -> Iterator[Row]:
@@ -45,24 +47,21 @@ def versions(cluster: Cluster, dice: Random, seen: float, dated: float) -> Itera
 
 
 def _version(ledger: int, version: Metadata, *, noticed: bool) -> Row:
-    return {
-        "ledger": ledger,
-        "version": version.version,
-        "state": version.state,
-        "last_entry": version.last if version.state == CLOSED else -2,
-        "length_bytes": (version.last + 1) * SIZE if version.state == CLOSED else 0,
-        "ensemble": version.shape[0],
-        "write_quorum": version.shape[1],
-        "ack_quorum": version.shape[2],
-        "fragments": [
-            {"first_entry": first, "bookies": [f"b{bookie}:3181" for bookie in bookies]}
-            for first, bookies in version.fragments
-        ],
-        "zxid": version.at_ns,
-        "earliest_ns": version.at_ns,
-        "latest_ns": version.at_ns if noticed and version.state != DELETED else NEVER,
-        "put_back": False,
-    }
+    ended = version.state == CLOSED
+    shape = dict(zip(("ensemble", "write_quorum", "ack_quorum"), version.shape, strict=True))
+    _, row = metadata(
+        version.version,
+        version.state,
+        ledger=ledger,
+        last_entry=version.last if ended else -2,
+        length_bytes=(version.last + 1) * SIZE if ended else 0,
+        fragments={first: [f"b{bookie}" for bookie in bookies] for first, bookies in version.fragments},
+        zxid=version.at_ns,
+        earliest_ns=version.at_ns,
+        latest_ns=version.at_ns if noticed and version.state != DELETED else NEVER,
+        **shape,
+    )
+    return row
 
 
 def frames(cluster: Cluster) -> Iterator[Row]:
@@ -81,26 +80,15 @@ def frames(cluster: Cluster) -> Iterator[Row]:
 
 def _boots(cluster: Cluster, bookie: int) -> list[tuple[int, int, int]]:
     """(boot, began, ended) of a bookie."""
-    began = {
-        boot: ns for number, boot, what, ns in cluster.boot_events if number == bookie and what == "started"
-    }
-    ended = {
-        boot: ns for number, boot, what, ns in cluster.boot_events if number == bookie and what == "exit"
-    }
+    mine = [(boot, what, ns) for number, boot, what, ns in cluster.boot_events if number == bookie]
+    began, ended = ({boot: ns for boot, what, ns in mine if what == name} for name in ("started", "exit"))
     return [(boot, ns, ended.get(boot, NEVER)) for boot, ns in began.items()]
 
 
 def server_rows(cluster: Cluster) -> tuple[Row, ...]:
     """The boots of bookies and how they ended, and what their logs tell."""
     return tuple(
-        {
-            "server": f"b{number}",
-            "boot": boot,
-            "event": what,
-            "earliest_ns": at_ns,
-            "latest_ns": at_ns,
-            "detail": json.dumps({"code": None, "signal": 9} if what == "exit" else {}),
-        }
+        server(number, boot, what, at_ns, at_ns, **({"code": None, "signal": 9} if what == "exit" else {}))
         for number, boot, what, at_ns in cluster.boot_events
     )
 
@@ -119,16 +107,16 @@ def fault_rows(cluster: Cluster) -> tuple[Row, ...]:
         (number, boot): ns for number, boot, what, ns in cluster.boot_events if what == "started" and boot > 1
     }
     return tuple(
-        {
-            "fault": index,
-            "kind": "kill",
-            "target": f"b{number}",
-            "params": json.dumps({"target": f"b{number}"}),
-            "planned_ns": at_ns - 1,
-            "injected_ns": at_ns - 1,
-            "confirmed_ns": at_ns,
-            "healed_ns": restarts.get((number, boot + 1), cluster.now_ns),
-            "proof": json.dumps({"confirmed": {"signal": 9}}),
-        }
+        fault(
+            index,
+            "kill",
+            f"b{number}",
+            params=json.dumps({"target": f"b{number}"}),
+            planned_ns=at_ns - 1,
+            injected_ns=at_ns - 1,
+            confirmed_ns=at_ns,
+            healed_ns=restarts.get((number, boot + 1), cluster.now_ns),
+            proof=json.dumps({"confirmed": {"signal": 9}}),
+        )
         for index, (number, boot, at_ns) in enumerate(crashes, start=1)
     )
