@@ -54,7 +54,7 @@ class Ending(ProcessFault):
     def confirm(self, context: FaultContext) -> Proof:
         process, ended = context.cluster.process(self.target), context.injected
         if (ended["signal"] == signal.SIGKILL) is not self.by_sigkill:
-            how = "otherwise than by SIGKILL" if self.by_sigkill else "by SIGKILL, not in its own order"
+            how = "otherwise than by SIGKILL" if self.by_sigkill else "by SIGKILL instead of its own shutdown"
             raise FaultError(f"{self.target} ended {how}: code {ended['code']}, signal {ended['signal']}")
         assert_still_down(process, ended["boot"])
         return {"boot": process.boot, "state": str(process.state)}

@@ -19,6 +19,8 @@ _STEPS = (
     "must end), `note` (a text for the report) and `only` (values of parameters with which the step is "
     "executed)."
 )
+_PARTS = ("ClusterSpec", "Disks", "Limits", "Series", "Control")
+_LINKED = (*_PARTS, "Step", "Condition", "Expectation")
 _CONDITIONS = "`wait_for` waits for a condition; a step with `when` starts as soon as its condition holds."
 _EXPECTATIONS = "What a plan's `expect` states for each mode."
 _GROUPS = {
@@ -58,7 +60,7 @@ def plan_language() -> Iterator[str]:
     yield "examples; `fencepost list schema` prints the same as a JSON Schema."
     yield from ("", "## Keys of a plan", "")
     yield from _keys(schema, known)
-    for name in ("ClusterSpec", "Disks", "Limits", "Series", "Control"):
+    for name in _PARTS:
         yield from ("", f"### {name}", "", *_about(known[name]))
         yield from _keys(known[name], known)
     yield from ("", "## Steps", "", *wrapped(_STEPS))
@@ -117,7 +119,9 @@ def _default(key: str, schema: Schema, required: list[str]) -> str:
 def _value(schema: Schema, known: dict[str, Schema]) -> str:
     schema = _without_vary(schema)
     if "$ref" in schema:
-        return f"`{schema['$ref'].rpartition('/')[2]}`"
+        name = schema["$ref"].rpartition("/")[2]
+        section = name.lower() if name in _PARTS else f"{name.lower()}s"
+        return f"[{name}](#{section})" if name in _LINKED else f"`{name}`"
     if choices := schema.get("anyOf") or schema.get("oneOf"):
         return " or ".join(dict.fromkeys(_value(one, known) for one in choices if one.get("type") != "null"))
     if "enum" in schema:
