@@ -164,10 +164,14 @@ def _decode(stored: Words, written: Mask, client: int, first_seq: int, damage: t
 def _subject(rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The ledger and the entry of each row."""
     asked, completed = rows["invoked"], rows["completed"]
-    kind, ended = asked["kind"], completed["outcome"] != Outcome.PENDING
-    assigned = (kind == Kind.ADD) & ended & (completed["entry"] >= 0)
-    entry = np.where(assigned, completed["entry"], np.where(_NAMES_AN_ENTRY[kind], asked["entry"], -1))
-    return np.where((asked["ledger"] < 0) & ended, completed["ledger"], asked["ledger"]), entry
+    kind, ledger, entry, assigned = (
+        column.copy() for column in (asked["kind"], asked["ledger"], asked["entry"], completed["entry"])
+    )  # each is read several times, and lies in the slots far apart
+    ended = completed["outcome"] != Outcome.PENDING
+    entry = np.where(_NAMES_AN_ENTRY[kind], entry, -1)
+    created = np.flatnonzero((ledger < 0) & ended)
+    ledger[created] = completed["ledger"][created]
+    return ledger, np.where((kind == Kind.ADD) & ended & (assigned >= 0), assigned, entry)
 
 
 def _table(name: str, rows: Rows, client: int) -> pa.Table:
