@@ -75,14 +75,8 @@ class Tracing:
             flags = [flag.name.lower() for flag in Flag if flag & row["flags"] and flag.name]
             if flags:
                 about["flags"] = ", ".join(flags)
-            yield self._span(
-                " ".join([kind.name.lower(), *_subject(row)]),
-                "operation",
-                tracks[row["client"]],
-                lane,
-                (row["invoked_ns"], end_ns),
-                about,
-            )
+            place, span_ns = (tracks[row["client"]], lane), (row["invoked_ns"], end_ns)
+            yield self._span(f"{kind.name.lower()}{_subject(row)}", "operation", place, span_ns, about)
 
     def _faults(self, rows: Sequence[FaultRow]) -> Iterator[Event]:
         yield _name("process_name", 1, "faults")
@@ -94,9 +88,9 @@ class Tracing:
                 continue
             about: Event = {"fault": row["fault"], "params": json.loads(row["params"] or "{}")}
             end_ns = self.end_ns if row["healed_ns"] == NEVER else row["healed_ns"]
-            name, lane = f"{row['kind']} {row['target']}", targets[row["target"]]
             about |= {"healed": row["healed_ns"] != NEVER, "confirmed": row["confirmed_ns"] != NEVER}
-            yield self._span(name, "fault", 1, lane, (row["injected_ns"], end_ns), about)
+            place, span_ns = (1, targets[row["target"]]), (row["injected_ns"], end_ns)
+            yield self._span(f"{row['kind']} {row['target']}", "fault", place, span_ns, about)
 
     def _servers(self, rows: Sequence[ServerRow], first: int) -> Iterator[Event]:
         for track, server in enumerate(sorted({row["server"] for row in rows}), start=first):
@@ -109,43 +103,26 @@ class Tracing:
                 ends = [row["latest_ns"] for row in events if row["event"] == _ENDED]
                 begin_ns = min(row["earliest_ns"] for row in events)
                 end_ns = max(ends) if ends else self.end_ns
-                yield self._span(f"boot {boot}", "boot", track, 0, (begin_ns, end_ns), {"ended": bool(ends)})
+                about: Event = {"ended": bool(ends)}
+                yield self._span(f"boot {boot}", "boot", (track, 0), (begin_ns, end_ns), about)
                 for row in events:
                     about = {"boot": boot, **json.loads(row["detail"] or "{}")}
-                    yield {
-                        "ph": "i",
-                        "s": "t",
-                        "name": row["event"],
-                        "cat": "server",
-                        "pid": track,
-                        "tid": 1,
-                        "ts": self._us(row["latest_ns"]),
-                        "args": about,
-                    }
+                    event = self._event(row["event"], "server", (track, 1), row["latest_ns"], about)
+                    yield {"ph": "i", "s": "t", **event}
 
     def _span(
-        self,
-        name: str,
-        category: str,
-        track: int,
-        lane: int,
-        span_ns: tuple[int, int],
-        about: Mapping[str, object],
+        self, name: str, category: str, place: tuple[int, int], span_ns: tuple[int, int], about: Event
     ) -> Event:
+        """What lasted from one time to another."""
         begin_ns, end_ns = span_ns
-        return {
-            "ph": "X",
-            "name": name,
-            "cat": category,
-            "pid": track,
-            "tid": lane,
-            "ts": self._us(begin_ns),
-            "dur": max(end_ns - begin_ns, 0) / 1000,
-            "args": dict(about),
-        }
+        event = self._event(name, category, place, begin_ns, about)
+        return {"ph": "X", **event, "dur": max(end_ns - begin_ns, 0) / 1000}
 
-    def _us(self, at_ns: int) -> float:
-        return (at_ns - self.began_ns) / 1000
+    def _event(self, name: str, category: str, place: tuple[int, int], at_ns: int, about: Event) -> Event:
+        """What events of all kinds have; ``place`` are the track and the lane."""
+        track, lane = place
+        since_us = (at_ns - self.began_ns) / 1000
+        return {"name": name, "cat": category, "pid": track, "tid": lane, "ts": since_us, "args": about}
 
 
 def trace_lines(events: Iterable[Event]) -> Iterator[str]:
@@ -158,10 +135,10 @@ def trace_lines(events: Iterable[Event]) -> Iterator[str]:
     yield "]}"
 
 
-def _subject(row: OperationRow) -> list[str]:
+def _subject(row: OperationRow) -> str:
     if row["ledger"] < 0:
-        return []
-    return [f"{row['ledger']}:{row['entry']}" if row["entry"] >= 0 else str(row["ledger"])]
+        return ""
+    return f" {row['ledger']}:{row['entry']}" if row["entry"] >= 0 else f" {row['ledger']}"
 
 
 def _name(what: str, track: int, name: str, lane: int = 0) -> Event:
