@@ -13,7 +13,7 @@ key (``SingleDirectoryDbLedgerStorage#checkpoint``, ``HandleFactoryImpl``).
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, pairwise
 from pathlib import Path
 
@@ -86,13 +86,13 @@ def _facts(folder: Path, server: str, boot: int) -> CopyTree:
     return facts
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Disk:
     """What was found, place by place."""
 
-    index: list[Places] = field(default_factory=list)
-    ledgers: list[KnownLedgers] = field(default_factory=list)
-    records: list[Records] = field(default_factory=list)
+    index: list[Places]
+    ledgers: list[KnownLedgers]
+    records: list[Records]
 
     @property
     def journal(self) -> list[Places]:
@@ -134,24 +134,20 @@ def _disk(folder: Path, scratch: Path, facts: CopyTree, spoiled: list[str]) -> _
     for name, known in sorted(facts["linked"].items()):
         if not (folder / name).is_file() or digest(folder / name) != known:
             raise ValueError(f"{name} was written to after it had been copied")
-    disk = _Disk()
     places = sorted(path for path in folder.iterdir() if path.is_dir())
-    _read_index(disk, places, scratch)
-    _read_journal(disk, places)
-    return disk
-
-
-def _read_index(disk: _Disk, places: list[Path], scratch: Path) -> None:
     indexed = [place for place in places if (place / LOCATIONS).is_dir() or (place / LEDGERS).is_dir()]
     if not indexed:
         raise ValueError("its storage keeps no index in RocksDB, as DbLedgerStorage alone does")
-    for place in indexed:
-        disk.index.append(read_locations(place / LOCATIONS, scratch))
-        disk.ledgers.append(read_ledgers(place / LEDGERS, scratch))
+    return _Disk(
+        [read_locations(place / LOCATIONS, scratch) for place in indexed],
+        [read_ledgers(place / LEDGERS, scratch) for place in indexed],
+        _replayed(places),
+    )
 
 
-def _read_journal(disk: _Disk, places: list[Path]) -> None:
-    """``ValueError`` where a bookie would refuse to boot."""
+def _replayed(places: list[Path]) -> list[Records]:
+    """What the journals hold that the next boot replays; ``ValueError`` where it would refuse to boot."""
+    found: list[Records] = []
     mark = max(read_mark(place / LAST_MARK) for place in places)
     for place in places:
         names = {path.name: path for path in place.glob(JOURNALS)}
@@ -159,9 +155,10 @@ def _read_journal(disk: _Disk, places: list[Path]) -> None:
             records = parse(path.read_bytes(), begin)
             if records.broken:
                 raise ValueError(f"{path.name}: {records.broken}")
-            disk.records.append(records)
-    if mark.journal and not disk.records:
+            found.append(records)
+    if mark.journal and not found:
         raise ValueError(f"the journal {mark.journal:x}.txn, from which a boot must replay, is not there")
+    return found
 
 
 def _distinct(parts: Iterable[Places]) -> Places:

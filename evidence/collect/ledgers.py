@@ -111,7 +111,9 @@ def collect_ledgers(
         except (KeyError, TypeError, ValueError, binascii.Error) as error:
             broken.append(_unreadable(line, error))
     broken += _unmade(reading)
-    broken += _jumps([*_falls(in_order), *([] if reading.exchanged else reading.jumps)])
+    jumps = [*_falls(in_order), *([] if reading.exchanged else reading.jumps)]
+    if jumps:
+        broken.append(f"the wall clock jumped: {jumps[0]} ({len(jumps)} such)")
     _date_again(reading)
     reading.rows.sort(key=lambda row: (row["ledger"], row["zxid"], row["version"]))
     return collected("ledgers", reading.rows, broken)
@@ -187,18 +189,16 @@ def _date_again(reading: _Reading) -> None:
             row["earliest_ns"] = min(row["earliest_ns"], row["latest_ns"])
 
 
-def _unmade(reading: _Reading) -> list[str]:
+def _unmade(reading: _Reading) -> Iterator[str]:
     """A sentence on versions without a transaction that the observer saw or that others follow."""
     made = {(row["ledger"], row["version"]) for row in reading.rows if row["state"] != DELETED}
     seen = {(ledger, version) for ledger, sightings in reading.seen.items() for version, _ in sightings}
     unmade = sorted({one for one in seen - made if one[1] >= 0} | reading.missing)
-    if not unmade:
-        return []
-    ledger, version = unmade[0]
-    return [
-        "versions of metadata that must have been there are in no transaction, "
-        f"such as version {version} of ledger {ledger}"
-    ]
+    for ledger, version in unmade[:1]:
+        yield (
+            "versions of metadata that must have been there are in no transaction, "
+            f"such as version {version} of ledger {ledger}"
+        )
 
 
 def _falls(in_order: Iterable[Transaction]) -> Iterator[str]:
@@ -211,10 +211,6 @@ def _falls(in_order: Iterable[Transaction]) -> Iterator[str]:
                 yield f"transaction {zxid} is stamped {top_ms - time_ms} ms before transaction {top}"
             if time_ms > top_ms:
                 top_ms, top = time_ms, zxid
-
-
-def _jumps(found: list[str]) -> list[str]:
-    return [f"the wall clock jumped: {found[0]} ({len(found)} such)"] if found else []
 
 
 def _sightings(watched: pa.Table) -> dict[int, list[tuple[int, int]]]:
