@@ -10,7 +10,8 @@ no process had a frame before its ``forwarded_ns`` (``proxy/wirelog/record.go``)
 acknowledged twice counts as acknowledged at the later time.
 ``acked_by_replaced``: AQ bookies had answered, and fewer than AQ of them are in the write set by any version
 that may have been in force when the writer got ok. A new fragment begins at the first entry that is not
-acknowledged, so the bookie that came in has to answer too. Left out are adds that ended once a recovery may
+acknowledged, so the bookie that came in has to answer too. ``acked_by_former`` is the same of adds that were
+invoked more than ``SETTLED_NS`` after the last change. Left out are adds that ended once a recovery may
 have begun, whose closer may change the ensemble under an acknowledgement that is on its way.
 ``covers_unacked``: a client received a LAC when fewer than AQ acknowledgements of an entry that it covers can
 have reached any client. Left out are LACs received once a recovery may have begun (a bookie that recovers
@@ -31,18 +32,18 @@ from checkers.facts.ledgers import histories, operations_fact
 from checkers.facts.parts import acked, identified, received_lac
 from checkers.facts.versions import Version, duties, in_force
 from checkers.facts.wire import LOGGED, answers
-from checkers.facts.wording import entries_text, operation_text
 from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, by_ledger, value_at
-from checkers.judging.found import Found, Row, capped_rows, first_rows, span_rows
+from checkers.judging.found import Found, first_rows, span_rows
 from checkers.sets.ordering import changes
 from checkers.sets.spans import Bools, Ints, Spans, ints
 from evidence.codes import NEVER, Kind, Message, Outcome, Status
-from evidence.findings import Finding
 from protocol.metadata import LedgerState
-from protocol.wording import counted
 
 TABLES = ("operations", "ledgers", "frames")
-TOO_SOON, REPLACED, UNACKED = "acked_too_soon", "acked_by_replaced", "covers_unacked"
+TOO_SOON, REPLACED, FORMER = "acked_too_soon", "acked_by_replaced", "acked_by_former"
+UNACKED = "covers_unacked"
+SETTLED_NS = 10 * 10**9
+"""An add that is invoked so long after the last change of its ledger's bookies was not in progress then."""
 _REFUSALS = tuple(sorted(set(Status) - {Status.EOK, Status.NONE}))
 _WHO = ("client", "seq")
 
@@ -116,12 +117,15 @@ def check_acks(batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
     replaced = in_time.filter(pa.array(_by_replaced(in_time, acks, facts, run)))
     covered = _covered(batch.operations.memo(tried), facts)
     late = _count_acks(covered, _first(acks, "ledger", "entry", "bookie")) < _needed(facts, covered)
-    too_soon, by_replaced = _too_early_rows(TOO_SOON, early), _too_early_rows(REPLACED, replaced)
+    settled = _settled(replaced, facts)
+    too_soon = _too_early_rows(TOO_SOON, early)
+    by_replaced = _too_early_rows(REPLACED, replaced.filter(pa.array(~settled)))
+    by_former = _too_early_rows(FORMER, replaced.filter(pa.array(settled)))
     unacked = _spans(UNACKED, covered.filter(pa.array(late)), *Covering._fields)
-    rows = pa.concat_tables([too_soon, by_replaced, unacked])
+    rows = pa.concat_tables([too_soon, by_replaced, by_former, unacked])
     shown = Spans.from_entries(rows["ledger"], rows["first"]).has(*_columns(acks, "ledger", "entry"))
     ack = _spans("ack", acks.filter(pa.array(shown)), *Ack._fields)
-    return Found.from_tables(too_soon, by_replaced, unacked, ack, acked_in_time=in_time.num_rows)
+    return Found.from_tables(too_soon, by_replaced, by_former, unacked, ack, acked_in_time=in_time.num_rows)
 
 
 def _too_early_rows(kind: str, adds: pa.Table) -> pa.Table:
@@ -164,7 +168,8 @@ def _last_acked(adds: Rows) -> pa.Table:
     order = np.lexsort((adds["seq"], adds["completed_ns"], *(adds[name] for name in reversed(names))))
     keys = [adds[name][order] for name in names]
     at = order[np.append(changes(*keys)[1:], True)] if len(order) else order
-    return _table(due_ns=adds["completed_ns"][at], **{name: adds[name][at] for name in (*names, "seq")})
+    columns = {name: adds[name][at] for name in (*names, "seq", "invoked_ns")}
+    return _table(due_ns=adds["completed_ns"][at], **columns)
 
 
 def _count_acks(due: pa.Table, acks: pa.Table) -> Ints:
@@ -203,6 +208,15 @@ def _by_replaced(adds: pa.Table, acks: pa.Table, facts: LedgerFacts, run: RunFac
             enough |= then & (number >= version.shape[2])
         found[mine] = known & ~enough
     return found
+
+
+def _settled(adds: pa.Table, facts: LedgerFacts) -> Bools:
+    """Which adds were invoked long after each version that was perhaps in force at their acknowledgement."""
+    versions, found = facts.memo(histories).versions, []
+    for ledger, invoked_ns, due_ns in zip(*_columns(adds, "ledger", "invoked_ns", "due_ns"), strict=True):
+        changed_ns = max(one.latest_ns for one in in_force(versions[int(ledger)], due_ns, due_ns))
+        found.append(changed_ns + SETTLED_NS < invoked_ns)
+    return np.array(found, dtype=np.bool_)
 
 
 def _moved(facts: LedgerFacts) -> list[int]:
@@ -284,103 +298,6 @@ def _needed(facts: LedgerFacts, rows: pa.Table) -> Ints:
 
 def _table(**columns: Ints) -> pa.Table:
     return pa.table({name: pa.array(column.astype(np.int64, copy=False)) for name, column in columns.items()})
-
-
-class AckRows(NamedTuple):
-    """Adds acknowledged too soon or by replaced bookies, LACs that came too soon, writers without frames.
-
-    The proofs are :class:`AckedEarly` and :class:`Covering`.
-    """
-
-    early: list[Row]
-    replaced: list[Row]
-    unacked: list[Row]
-    unlogged: list[int]
-
-
-def ack_rows(found: Found, facts: LedgerFacts, run: RunFacts) -> AckRows:
-    """No rows where the rule cannot be judged, and none of writers whose links are not in the wire log."""
-    if unjudged(run):
-        return AckRows([], [], [], [])
-    logged = set(facts.columns(LOGGED)["source"].tolist())
-    early, replaced = (
-        sorted(found.firsts(kind, 1), key=lambda row: (row.proof[0], row)) for kind in (TOO_SOON, REPLACED)
-    )
-    unlogged = {AckedEarly(*row.proof).client for row in early} - logged
-    early = [row for row in early if AckedEarly(*row.proof).client in logged]
-    return AckRows(early, replaced, found.runs(UNACKED), sorted(unlogged))
-
-
-def ack_findings(rows: AckRows, found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
-    """The proof is of the first entry of each row."""
-    acks = {where: [Ack(*one) for one in proofs] for where, proofs in found.by_entry("ack").items()}
-    for kind, early in ((TOO_SOON, rows.early), (REPLACED, rows.replaced)):
-        for row in capped_rows(early):
-            yield _acked_early(kind, row, acks.get(row[:2], []), facts, run)
-    for row in capped_rows(rows.unacked):
-        yield _not_acked(row, acks.get(row[:2], []), facts, run)
-
-
-def _acked_early(kind: str, row: Row, acks: list[Ack], facts: LedgerFacts, run: RunFacts) -> Finding:
-    client, due_ns, seq = AckedEarly(*row.proof)
-    who, number = run.client_name(client), quorum(facts, row.ledger)
-    them, chain = "it" if row.first == row.last else "them", facts.memo(histories).versions[row.ledger]
-    how = f"before {counted(number, 'bookie')} had acknowledged {them}"
-    if kind == REPLACED:
-        how = "by answers of bookies that had been replaced"
-    return run.finding(
-        f"lac/{kind}",
-        row,
-        f"{who} got ok for {entries_text(row.first, row.last)} {how}",
-        f"metadata: the ack quorum is {number}",
-        *(
-            f"metadata version {version.version}, then in force: entry {row.first} belongs to "
-            f"{', '.join(map(run.bookie_name, sorted(duties((version,), ints([row.first]), run.bookies))))}"
-            for version in (in_force(chain, due_ns, due_ns) if kind == REPLACED else ())
-        ),
-        f"{who} got ok for entry {row.first} at {run.time_text(due_ns)} ({operation_text(seq)})",
-        *_answers([ack for ack in acks if ack.client == client], due_ns, run),
-    )
-
-
-def _answers(acks: list[Ack], due_ns: int, run: RunFacts) -> Iterator[str]:
-    """When bookies' acknowledgements were passed on to the writer, by time."""
-    if not acks:
-        yield "no bookie's acknowledgement was ever passed on to it"
-    elif min(acks).at_ns > due_ns:
-        yield "until then no acknowledgement had been passed on to it"
-    for at_ns, bookie, _ in sorted(acks):
-        when, late = ("not before", ", too late") if at_ns > due_ns else ("at", "")
-        yield (
-            f"{run.bookie_name(bookie)}'s acknowledgement was passed on to it {when} "
-            f"{run.time_text(at_ns)}{late}"
-        )
-
-
-def _not_acked(row: Row, acks: list[Ack], facts: LedgerFacts, run: RunFacts) -> Finding:
-    lac, due_ns, client, seq = Covering(*row.proof)
-    what, number = f"{run.client_name(client)} received LAC {lac}", quorum(facts, row.ledger)
-    return run.finding(
-        f"lac/{UNACKED}",
-        row,
-        f"{what} before {counted(number, 'bookie')} had acknowledged {entries_text(row.first, row.last)}",
-        f"metadata: the ack quorum is {number}",
-        f"{what} by {run.time_text(due_ns)} ({operation_text(seq)})",
-        *_acknowledged(row.first, acks, due_ns, run),
-    )
-
-
-def _acknowledged(entry: int, acks: list[Ack], due_ns: int, run: RunFacts) -> Iterator[str]:
-    """When bookies' acknowledgements of an entry were first passed on to a client, by time."""
-    first = {bookie: at_ns for at_ns, bookie, _ in sorted(acks, reverse=True)}
-    for at_ns, bookie in sorted((at_ns, bookie) for bookie, at_ns in first.items()):
-        late = ", too late" if at_ns > due_ns else ""
-        yield (
-            f"{run.bookie_name(bookie)}'s acknowledgement of entry {entry} was passed on not "
-            f"before {run.time_text(at_ns)}{late}"
-        )
-    if not first:
-        yield f"no bookie's acknowledgement of entry {entry} was ever passed on"
 
 
 def quorum(facts: LedgerFacts, ledger: int) -> int:

@@ -49,15 +49,15 @@ from checkers.judging.found import (
     proof_columns,
     set_rows,
 )
+from checkers.lac.ack_findings import ack_findings, ack_rows
 from checkers.lac.acks import (
     FACTS,
     FIRST_RECEIVED,
+    FORMER,
     REPLACED,
     TABLES,
     TOO_SOON,
     UNACKED,
-    ack_findings,
-    ack_rows,
     check_acks,
     recovery_began,
     tried,
@@ -122,6 +122,7 @@ class Lac(Checker):
         "covers_unsent",
         TOO_SOON,
         REPLACED,
+        FORMER,
         UNACKED,
         _OUTSIDE,
         FORCED_TOO_SOON,
@@ -182,6 +183,7 @@ class Lac(Checker):
                 "covers_unsent": sum(finding.count for finding in unsent),
                 TOO_SOON: sum(row.number for row in acks.early),
                 REPLACED: sum(row.number for row in acks.replaced),
+                FORMER: sum(row.number for row in acks.former),
                 UNACKED: sum(row.number for row in acks.unacked),
                 _OUTSIDE: sum(row.number for row in strays),
                 FORCED_TOO_SOON: len(forces),

@@ -185,6 +185,12 @@ on_the_wire(
     [MOVED, took(0, 1, 10), took(0, 2, 20), acked(0, completed_ns=41)],
     lawful=[MOVED, took(0, 1, 10), took(0, 2, 20), acked(0, completed_ns=40)],
 )
+LONG_AFTER = 40 + 10**10
+on_the_wire(
+    "lac/acked_by_former",
+    [MOVED, took(0, 1, 10), took(0, 2, 20), acked(0, invoked_ns=LONG_AFTER + 1, completed_ns=LONG_AFTER + 9)],
+    lawful=[MOVED, took(0, 1, 10), took(0, 4, 20), acked(0, completed_ns=LONG_AFTER + 9)],
+)
 # The reader has LAC 0 at 21, the second acknowledgement of entry 0 was passed on at 22.
 on_the_wire(
     "lac/covers_unacked",

@@ -81,6 +81,27 @@ def acked_too_soon(history: list[Fact], run: RunFacts) -> set[Added]:
     return found
 
 
+def acked_by_former(history: list[Fact], run: RunFacts) -> set[Added]:
+    """Those that were invoked more than ten seconds after each version that was perhaps in force."""
+    found = set()
+    for ledger, entry, client in acked_by_replaced(history, run):
+        at_ns = acked_at(history)[ledger, entry, client]
+        adds = [
+            (row["seq"], row["invoked_ns"])
+            for row in rows(history, "operations")
+            if (row["kind"], row["outcome"], row["completed_ns"]) == (Kind.ADD, Outcome.OK, at_ns)
+            and (row["ledger"], row["entry"], row["client"]) == (ledger, entry, client)
+        ]
+        versions = [row for row in rows(history, "ledgers") if row["ledger"] == ledger and row["state"] != 0]
+        versions.sort(key=lambda row: row["version"])
+        while any(row["latest_ns"] < at_ns for row in versions[1:]):
+            versions = versions[1:]
+        changes = [row["latest_ns"] for row in versions if row["earliest_ns"] <= at_ns]
+        if max(adds)[1] - max(changes) > 10 * 10**9:
+            found.add((ledger, entry, client))
+    return found
+
+
 def acked_by_replaced(history: list[Fact], run: RunFacts) -> set[Added]:
     """Adds that AQ bookies acknowledged, fewer of them in the write set of any version then in force."""
     if not judges(run):

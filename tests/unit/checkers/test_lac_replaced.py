@@ -27,6 +27,16 @@ def test_an_answer_of_a_bookie_that_was_replaced_does_not_count(also, at_ns, fou
     assert kinds(judged(*history, also, *acked_adds, wire=True), "lac") == found
 
 
+@pytest.mark.parametrize(("invoked_ns", "kind"), [(40, "acked_by_replaced"), (41, "acked_by_former")])
+def test_an_add_that_began_long_after_the_change_was_not_in_progress_then(invoked_ns, kind):
+    history = [created(), MOVED, took(1, 1, 10), took(1, 2, 10)]
+    add = acked(1, lac=-1, invoked_ns=invoked_ns + 10**10, completed_ns=99 + 10**10)
+    judgement = judged(*history, add, wire=True).judgements["lac"]
+    assert [(one.kind, one.first_entry) for one in judgement.findings] == [(kind, 1)]
+    assert judgement.counts[kind] == 1
+    assert "by answers of bookies that had been replaced" in judgement.findings[0].text
+
+
 def test_the_proof_names_the_bookies_of_the_versions_then_in_force():
     history = [created(), MOVED, took(0, 1, 9), took(0, 2, 9), acked(0, completed_ns=41)]
     history += [took(1, 1, 10), took(1, 2, 20), acked(1, completed_ns=41, seq=7)]
