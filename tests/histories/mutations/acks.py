@@ -7,11 +7,13 @@ from random import Random
 from typing import Any
 
 from evidence.codes import NEVER, FrameFlag, Kind, Message, Outcome, Status
+from tests.histories.boots import took
 from tests.histories.lawful import Lawful, lawful
+from tests.histories.mutations.boots import Boots
 from tests.histories.mutations.edits import Row, acknowledgements, is_answer, replaced, spans, without
 from tests.histories.mutations.registry import Sign, operator, span
 from tests.histories.rows import write_set
-from tests.histories.story import WRITER, Fact, lac_read
+from tests.histories.story import WRITER, Fact, acked, created, lac_read, metadata, run_facts
 from tests.histories.twins_acks import acked_by_replaced, covers_unacked
 
 OURS = ("lac",)
@@ -113,6 +115,25 @@ def acks_from_other_bookies(case, dice):
 def by_replaced(case: Lawful, history: list[Fact]) -> set[Sign]:
     """By the naive twin, what was acknowledged by bookies that no version then in force gave it to."""
     return spans("lac/acked_by_replaced", {entry for _, entry, _ in acked_by_replaced(history, case.run)})
+
+
+AFTER_CHANGE_NS = 41
+REPLACED = [created(), metadata(1, 1, fragments={0: ("b1", "b4", "b3")}, earliest_ns=30, latest_ns=40)]
+
+
+def one_replaced(dice: Random) -> Boots:  # by contract
+    add = acked(0, invoked_ns=AFTER_CHANGE_NS, completed_ns=AFTER_CHANGE_NS + 8)
+    return Boots([*REPLACED, took(0, 1, 10), took(0, 4, 20), add], run_facts(wire=True))
+
+
+@operator("the bookie had been replaced", of=one_replaced, only=OURS)
+def ack_from_a_bookie_that_went(case, dice):
+    """A bookie acknowledged an add that is long under way or new, and another one was in its place."""
+    gone, late = dice.random() < 0.6, dice.random() < 0.5
+    at_ns = AFTER_CHANGE_NS + (10 * 10**9 if late else 0)
+    add = acked(0, invoked_ns=at_ns, completed_ns=at_ns + 8)
+    history = [*REPLACED, took(0, 1, 10), took(0, 2 if gone else 4, 20), add]
+    return history, span(f"lac/acked_by_{'former' if late else 'replaced'}", 0, 0) if gone else set()
 
 
 @operator("fewer than AQ of them are in a write set that may have been in force then", of=lawful, only=OURS)

@@ -8,7 +8,7 @@ from random import Random
 from checkers.judging.contract import RunFacts
 from evidence.codes import Message, Status
 from tests.histories.boots import boot as boot_rows
-from tests.histories.boots import said, server
+from tests.histories.boots import repairer, said, server
 from tests.histories.mutations.registry import Sign, operator
 from tests.histories.story import READER, Fact, closed, created, recovering, run_facts
 
@@ -162,3 +162,11 @@ def crash_in_limbo(case, dice):
     denial = said(Message.READ, 1, 250, entry=3, status=Status.ENOENTRY, boot=3, source=READER)
     must = {"protection_lost", "cleared_unrecovered"} if open_still else set()
     return [*([OPEN] if open_still else case.history[:3]), denial], ours(must), run
+
+
+@operator("the log names no lost session", of=lawful_boot, only=OURS)
+def autorecovery_ends(case, dice):
+    """A process of autorecovery ends on its own: with its session, with its worker, or for no reason."""
+    event, illegal = dice.choice([("worker_died", True), ("session_lost", False), ("audit_ended", True)])
+    run = replace(case.run, servers=(*case.run.servers, *repairer((event, 80), ended=90)))
+    return case.history, ours({"repair_ended"}) if illegal else set(), run
