@@ -109,7 +109,7 @@ def junit(reports: Iterable[Path], *, newer_than: float = 0) -> Counts:
         if not report.is_file() or report.stat().st_mtime < newer_than:
             continue
         found = JUnitXml.fromfile(str(report))
-        found.update_statistics()
+        found.update_statistics()  # type: ignore[no-untyped-call]
         failed = found.failures + found.errors
         counts.update(passed=found.tests - failed - found.skipped, failed=failed, skipped=found.skipped)
     return counts

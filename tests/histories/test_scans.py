@@ -92,6 +92,6 @@ def test_of_many_adds_in_time_hardly_anything_is_left(number):
 def test_a_denied_range_of_a_long_ledger_is_found_in_one_piece():
     acks = [answered("writer", "b1", add(entry), at=10) for entry in range(3000)]
     denials = [answered("reader", "b1", plain_read(entry), ENOENTRY, at=20) for entry in range(500, 2500)]
-    history, run = [*acks, *denials], run_facts(wire=True)
+    history, run = [created(), *acks, *denials], run_facts(wire=True)
     whole = judge([chunk(history)], run, checkers=(Answers(),)).judgements["answers"]
     assert [(f.first_entry, f.last_entry) for f in whole.findings] == [(500, 2499)]
