@@ -77,6 +77,7 @@ EFFECTS: Mapping[str, Effects] = {
     "read_only": Effects(loses=Loses.STORED),
     "fill": Effects(),  # what is on the disk stays there
     "slow_disk": Effects(),
+    "file_limit": Effects(),
     "wipe_metadata": Effects(loses=Loses.STORED),  # bookies collect what no metadata names
     "restore_metadata": Effects(loses=Loses.STORED),
     **dict.fromkeys(MESSAGES_ONLY, Effects()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from cluster.interface import ProcessState
 from nemesis.nemesis import Nemesis
 from tests.live.clusters import running
-from tests.unit.nemesis.fault_stories import Lines, ProcessStories, inject, phases, start
+from tests.unit.nemesis.fault_stories import Lines, ProcessStories, inject, phases, proof, start
 
 QUORUMS = {"ensemble": 3, "write_quorum": 3, "ack_quorum": 2}
 
@@ -40,6 +41,26 @@ def test_a_paused_bookie_accepts_and_does_not_answer(cluster: Any, nemesis: Neme
     assert cluster.answer("b1", 1, 0, timeout_s=0.5) is None
     nemesis.heal()
     assert cluster.answer("b1", 1 << 40, 0) is not None
+
+
+def test_a_bookie_opens_no_file_until_it_is_healed(cluster: Any, nemesis: Nemesis, lines: Lines) -> None:
+    limits = Path(f"/proc/{cluster.process('b1').pid}/limits")
+    before = limits.read_text()
+    inject(nemesis, "file_limit", target="b1")
+    assert proof(lines, "confirmed")["open_files"] > 0
+    assert limits.read_text() != before
+    nemesis.heal()
+    assert limits.read_text() == before
+    assert cluster.answer("b1", 1 << 40, 0) is not None
+
+
+def test_a_new_boot_has_a_limit_of_open_files_of_its_own(cluster: Any, nemesis: Nemesis) -> None:
+    inject(nemesis, "file_limit", target="b1")
+    inject(nemesis, "kill", target="b1")
+    start(nemesis, target="b1")
+    assert cluster.answer("b1", 1 << 40, 0) is not None
+    nemesis.heal()
+    assert cluster.process("b1").state is ProcessState.RUNNING
 
 
 def test_zookeeper_and_a_bookie_are_healed_in_the_order_of_need(cluster: Any, nemesis: Nemesis) -> None:
