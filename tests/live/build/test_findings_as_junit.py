@@ -26,6 +26,7 @@ FAILURES = {
     "FenceForgottenTest": "fenceOfLedgerWithoutEntrySurvivesCleanRestart",
     "JournalPreallocationTest": "preallocationLeavesLargeEntryWhole",
     "LengthDamagedTest": "ledgersBehindDamagedLengthAreInLog",
+    "PreallocationFailedTest": "logBeginsAfterFailedPreallocation",
     "TornRecordTest": "tornRecordIsNotReplayed",
 }
 _FAILED = re.compile(r"^\d+\) (\w+)\(.*\.(\w+)\)$", re.M)
