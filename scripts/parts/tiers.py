@@ -15,6 +15,7 @@ installed. Exit code 1 when anything failed.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -86,7 +87,8 @@ def tiers(*options: str) -> list[Tier]:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the named tiers; the exit code."""
+    """Run the named tiers; the exit code. SIGTERM ends what runs, as Ctrl-C does."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = [one for one in arguments if one == LONG]
     names = [one for one in arguments if one != LONG]
     known = {tier.name: tier for tier in tiers(*options)}

@@ -1,5 +1,6 @@
 """The tiers: what is listed, installed and skipped, and that each file of tests gets its line."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -236,3 +237,13 @@ def test_an_interrupted_command_removes_its_remains_or_is_killed(
     row.join()
     assert codes == [code]
     assert (tmp_path / "remains").exists() is stubborn
+
+
+def test_sigterm_ends_the_tiers_as_ctrl_c_does() -> None:
+    code = (
+        "import os, signal, sys, tiers; tiers.install = tiers.look = lambda _: None; tiers.table = str; "
+        "tiers.run = lambda _: os.kill(os.getpid(), signal.SIGTERM); sys.exit(tiers.main(['unit']))"
+    )
+    path = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], env=path, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
