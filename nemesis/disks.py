@@ -20,7 +20,7 @@ from pydantic import Field
 
 from cluster.interface import Bookie, Cluster, ProcessState
 from cluster.servers.disks import Disk, unavailable_reason
-from nemesis.registry import BookieFault, FaultContext, HealOrder, Proof, await_effect, register
+from nemesis.registry import BookieFault, FaultContext, HealOrder, MayEndBookie, Proof, await_effect, register
 from plans.grammar.names import EVERY_DISK, DiskName
 from protocol.errors import FaultError, UsageError
 from protocol.faults import AFTERMATH_S
@@ -66,33 +66,10 @@ class DiskFault(BookieFault):
         return disks_of(cluster.bookie(self.target), self.disk)
 
 
-class RefusingFault(DiskFault):
-    """A fault by which a disk refuses writes, and its bookie may shut itself down."""
+class RefusingFault(MayEndBookie, DiskFault):
+    """A fault by which a disk refuses writes."""
 
-    ready_timeout_s: float = Field(default=120, gt=0)
-
-    def logged(self, context: FaultContext) -> dict[str, int]:
-        """The bookie's boot, and the size of its log now."""
-        bookie = context.cluster.bookie(self.target)
-        return {"boot": bookie.boot, "log_bytes": bookie.log.stat().st_size if bookie.log.exists() else 0}
-
-    def noticed(self, context: FaultContext) -> Proof:
-        """How many lines of the bookie's log since the injection say that its disk takes no writes."""
-        bookie, before = context.cluster.bookie(self.target), context.injected.get("logged")
-        if not before or not bookie.log.exists():
-            return {}
-        since = before["log_bytes"] if before["boot"] == bookie.boot else 0
-        lines = bookie.log.read_bytes()[since:].splitlines()
-        return {"noticed": sum(any(words in line for words in _REFUSED) for line in lines)}
-
-    def again(self, bookie: Bookie, *, was_up: bool) -> Proof:
-        """Start a bookie that was stopped for healing or shut itself down; the facts of its boot."""
-        gave_up = bookie.refusal()
-        if bookie.state is not ProcessState.DOWN or (gave_up is None and not was_up):
-            return {}
-        bookie.start()
-        bookie.wait_ready(self.ready_timeout_s)
-        return {"boot": bookie.boot, "gave_up": str(gave_up) if gave_up else ""}
+    words = _REFUSED
 
 
 @register

@@ -6,18 +6,14 @@ import resource
 from pathlib import Path
 from typing import ClassVar
 
-from pydantic import Field
-
 from cluster.interface import Bookie, Cluster, ProcessState
-from nemesis.registry import BookieFault, FaultContext, HealOrder, Proof, register
+from nemesis.registry import FaultContext, HealOrder, MayEndBookie, Proof, register
 from protocol.errors import FaultError, UsageError
 from protocol.faults import AFTERMATH_S
 
-_REFUSED = b"Too many open files"
-
 
 @register
-class FileLimit(BookieFault):
+class FileLimit(MayEndBookie):
     """Let a bookie open no more files or connections, until healed.
 
     Its limit of open files (RLIMIT_NOFILE) becomes 0: what is open stays open, and each attempt to open more
@@ -27,7 +23,7 @@ class FileLimit(BookieFault):
 
     kind = "file_limit"
     heal_order: ClassVar[HealOrder] = HealOrder.BOOKIES
-    ready_timeout_s: float = Field(default=120, gt=0)
+    words = (b"Too many open files",)
 
     @property
     def occupies(self) -> frozenset[str]:
@@ -43,32 +39,29 @@ class FileLimit(BookieFault):
         bookie.allow_end()
         soft, hard = resource.prlimit(bookie.pid, resource.RLIMIT_NOFILE)
         resource.prlimit(bookie.pid, resource.RLIMIT_NOFILE, (0, hard))
-        return {"boot": bookie.boot, "limit": soft, "log_bytes": bookie.log.stat().st_size}
+        return {"limit": soft, "logged": self.logged(context)}
 
     def confirm(self, context: FaultContext) -> Proof:
         """The kernel's own table of the process shows the limit, and how many files are open."""
         bookie = context.cluster.bookie(self.target)
         limit, opened = _limit(bookie), len(list(Path(f"/proc/{bookie.pid}/fd").iterdir()))
-        if limit != "0" or bookie.boot != context.injected["boot"]:
+        if limit != "0" or bookie.boot != context.injected["logged"]["boot"]:
             raise FaultError(f"{self.target} may open {limit} files in boot {bookie.boot}")
         return {"boot": bookie.boot, "open_files": opened}
 
     def heal(self, context: FaultContext) -> Proof:
         bookie, injected = context.cluster.bookie(self.target), context.injected
-        down = bookie.state is ProcessState.DOWN
-        if not injected or bookie.boot != injected["boot"] or (down and bookie.refusal() is None):
+        if not injected or bookie.boot != injected["logged"]["boot"]:
             return {}  # each boot has a limit of its own
-        noticed = bookie.log.read_bytes()[injected["log_bytes"] :].count(_REFUSED)
-        if down:
-            bookie.start()
-            bookie.wait_ready(self.ready_timeout_s)
-            return {"noticed": noticed, "boot": bookie.boot}
+        done = {**self.noticed(context), **self.again(bookie, was_up=False)}
+        if "boot" in done or bookie.state is ProcessState.DOWN:
+            return done
         _, hard = resource.prlimit(bookie.pid, resource.RLIMIT_NOFILE)
         resource.prlimit(bookie.pid, resource.RLIMIT_NOFILE, (injected["limit"], hard))
         if (limit := _limit(bookie)) != str(injected["limit"]):
             raise FaultError(f"{self.target} may still open only {limit} files")
         bookie.allow_end(for_s=AFTERMATH_S)
-        return {"noticed": noticed, "limit": injected["limit"]}
+        return {**done, "limit": injected["limit"]}
 
 
 def _limit(bookie: Bookie) -> str:

@@ -155,6 +155,37 @@ class BookieFault(ServerFault):
     target: BookieName
 
 
+class MayEndBookie(BookieFault):
+    """A fault for which a bookie may shut itself down; healing starts it again."""
+
+    words: ClassVar[tuple[bytes, ...]]
+    """What the bookie's log says when the fault hits it."""
+    ready_timeout_s: float = Field(default=120, gt=0)
+
+    def logged(self, context: FaultContext) -> dict[str, int]:
+        """The bookie's boot, and the size of its log now."""
+        bookie = context.cluster.bookie(self.target)
+        return {"boot": bookie.boot, "log_bytes": bookie.log.stat().st_size if bookie.log.exists() else 0}
+
+    def noticed(self, context: FaultContext) -> Proof:
+        """How many lines of the bookie's log since the injection have these words."""
+        bookie, before = context.cluster.bookie(self.target), context.injected.get("logged")
+        if not before or not bookie.log.exists():
+            return {}
+        since = before["log_bytes"] if before["boot"] == bookie.boot else 0
+        lines = bookie.log.read_bytes()[since:].splitlines()
+        return {"noticed": sum(any(words in line for words in self.words) for line in lines)}
+
+    def again(self, bookie: Bookie, *, was_up: bool) -> Proof:
+        """Start a bookie that was stopped for healing or shut itself down; the facts of its boot."""
+        gave_up = bookie.refusal()
+        if bookie.state is not ProcessState.DOWN or (gave_up is None and not was_up):
+            return {}
+        bookie.start()
+        bookie.wait_ready(self.ready_timeout_s)
+        return {"boot": bookie.boot, "gave_up": str(gave_up) if gave_up else ""}
+
+
 class BookiesFault(Fault):
     """A fault of several bookies at once."""
 

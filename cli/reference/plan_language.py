@@ -23,6 +23,8 @@ _PARTS = ("ClusterSpec", "Disks", "Limits", "Series", "Control")
 _LINKED = (*_PARTS, "Step", "Condition", "Expectation")
 _CONDITIONS = "`wait_for` waits for a condition; a step with `when` starts as soon as its condition holds."
 _EXPECTATIONS = "What a plan's `expect` states for each mode."
+_FAULTS, _OTHERS = "Faults of processes", "Loads, waits and blocks"
+"""Those of faults and of steps in other modules."""
 _GROUPS = {
     "Clients": ("harness.steps.clients",),
     "Servers and healing": (
@@ -31,7 +33,7 @@ _GROUPS = {
         "harness.steps.observing",
         "harness.steps.admin",
     ),
-    "Faults of processes": ("nemesis.processes", "nemesis.power"),
+    _FAULTS: ("nemesis.processes", "nemesis.power"),
     "Faults of links and networks": ("nemesis.links", "nemesis.networks"),
     "Faults of messages": ("nemesis.messages",),
     "Faults of disks": ("nemesis.disks",),
@@ -39,7 +41,6 @@ _GROUPS = {
     "Faults of ZooKeeper": ("nemesis.metadata",),
 }
 """The headings of steps, and the modules that declare them."""
-_OTHERS = "Loads, waits and blocks"
 _WORDS_FOR_TYPES = {"object": "a mapping", "array": "a list", "null": "nothing", "boolean": "true or false"}
 _SPECIAL = {
     "wait_for": "Wait for one of the [conditions](#conditions).",
@@ -67,7 +68,8 @@ def plan_language() -> Iterator[str]:
     steps = _choices(known["Step"])
     headings = {module: heading for heading, modules in _GROUPS.items() for module in modules}
     grouped = {
-        name: headings.get(model.__module__, _OTHERS) for name, model in sorted(vocabulary.single.items())
+        name: headings.get(model.__module__, _FAULTS if name in vocabulary.faults else _OTHERS)
+        for name, model in vocabulary.single.items()
     }
     for heading in (*_GROUPS, _OTHERS):
         yield from ("", f"## {heading}")

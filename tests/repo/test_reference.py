@@ -35,6 +35,8 @@ def test_the_plan_language_has_every_fault_with_its_purpose(root: Path) -> None:
     assert FAULTS
     for fault in FAULTS.values():
         assert f"\n### {fault.kind}\n\n{purpose_of(fault)}" in text, fault.kind
+    others = text.partition("\n## Loads, waits and blocks\n")[2].partition("\n## ")[0]
+    assert [kind for kind in FAULTS if f"\n### {kind}\n" in others] == []
 
 
 def test_a_page_is_written_only_when_it_changes(tmp_path: Path) -> None:
