@@ -12,7 +12,7 @@ from harness.verbs import typed
 
 @click.command("doctor")
 @BOOKIE_CONF
-@release("BookKeeper release to check the configuration against.")
+@release("BookKeeper release to check the configuration against; default: 4.18.0.")
 def command(bookie_conf: Path | None, version: str | None) -> int:
     """Check this machine (JDK, memory, disk, addresses and more), and with --bookie-conf a configuration."""
     from cluster.doctor import checks

@@ -11,6 +11,7 @@ from cli.doctor import command
 from cluster import doctor
 from cluster.doctor import Check
 from cluster.releases import artifacts
+from cluster.releases.versions import DEFAULT_VERSION
 from protocol.errors import PrerequisiteError
 
 OK, WARN, FAIL = (
@@ -26,6 +27,10 @@ def _offline(monkeypatch: pytest.MonkeyPatch) -> None:
         raise PrerequisiteError("no network", remedy="check it")
 
     monkeypatch.setattr(artifacts, "class_path", class_path)
+
+
+def test_the_help_names_the_default_release() -> None:
+    assert f"default: {DEFAULT_VERSION}" in CliRunner().invoke(command, ["--help"]).stdout
 
 
 def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, *checks: Check) -> tuple[int, list[str]]:
