@@ -156,12 +156,17 @@ def put_back_text(version: Version, histories: Histories, run: RunFacts) -> str:
         if injected.get("zxid") == hex(version.zxid):
             by = fault_text(fault)
             break
-    if version.state == DELETED:
-        return f"{run.ledger_text(version.ledger)}: removed from the metadata by {by}"
+    name = run.ledger_text(version.ledger)
     before = [one for one in histories.in_time if one.ledger == version.ledger and one.zxid < version.zxid]
     last = max(before, key=lambda one: (one.zxid, one.version), default=None)
-    was = "nothing" if last is None or last.state == DELETED else f"version {last.version}"
-    name = run.ledger_text(version.ledger)
+    gone = last is None or last.state == DELETED
+    if version.state == DELETED:
+        return (
+            f"{name}: had been deleted, and its id was free again after {by}"
+            if gone
+            else (f"{name}: removed from the metadata by {by}")
+        )
+    was = "nothing" if last is None or gone else f"version {last.version}"
     return f"{name}: metadata put back from {was} to version {version.version} by {by}"
 
 

@@ -70,7 +70,8 @@ class Histories:
             newest = made.get(version.ledger)
             if version.put_back:
                 same = newest and (newest.version, newest.what) == (version.version, version.what)
-                late[version.ledger] = not same
+                # Only another ledger with its id can follow a ledger that is gone.
+                late[version.ledger] = not same or version.state == DELETED
                 found.add(version)
                 continue
             made[version.ledger] = version

@@ -8,9 +8,10 @@ A wall clock that jumped is no evidence: times that decrease along the transacti
 seen before its stamp, are damage.
 
 Where a fault restored an older content of the store, each ledger that this changed has one more row,
-``put_back``, with the restored version. Its version numbers begin again there, so an observed number no
-longer dates a version: such a ledger's versions were in force not later than the store's next shutdown for
-such a fault, and versions after the last such fault have no upper bound.
+``put_back``, with the restored version. So has a ledger that was deleted already, if another ledger gets its
+id afterwards. Version numbers begin again there, so an observed number no longer dates a version: such a
+ledger's versions were in force not later than the store's next shutdown for such a fault, and versions after
+the last such fault have no upper bound.
 
 A log made of ledgers keeps their ids in one znode (``client/``, ``ChainStore``), each version of which is a
 row of ``chains``. Versions later than a restored content are removed.
@@ -77,13 +78,22 @@ class _Reading:
     clock: WallClock
     seen: Mapping[int, list[tuple[int, int]]]
     rows: list[LedgerRow] = field(default_factory=list)
-    newest: dict[int, int] = field(default_factory=dict)
+    newest: dict[int, LedgerRow] = field(default_factory=dict)
     missing: set[tuple[int, int]] = field(default_factory=set)
     """Ledger and number of the first version of each gap: others follow it, and no transaction made it."""
     jumps: list[str] = field(default_factory=list)
     """Sentences on stamps that a steady clock cannot have made."""
     exchanged: list[tuple[int, int]] = field(default_factory=list)
     """The zxid that each content put back is numbered as, and when the store was down for it (ns)."""
+
+    def add(self, row: LedgerRow) -> None:
+        """The next row; a ledger's last one is its newest."""
+        self.rows.append(row)
+        self.newest[row["ledger"]] = row
+
+    def add_put_back(self, row: LedgerRow, zxid: int, at_ns: int) -> None:
+        """A row with that content, made by content that was put back."""
+        self.add({**row, "zxid": zxid, "earliest_ns": at_ns, "latest_ns": NEVER, "put_back": True})
 
 
 def collect_ledgers(
@@ -120,7 +130,10 @@ def collect_ledgers(
 
 
 def _read(reading: _Reading, ledger: int, line: Transaction) -> None:
-    op, due = line["op"], reading.newest.get(ledger, -1) + 1
+    op, before = line["op"], reading.newest.get(ledger)
+    due = before["version"] + 1 if before else 0
+    if op == "create" and before:
+        _free_id(reading, before)
     if op == "delete":
         version = due
         content = _DELETED
@@ -131,7 +144,6 @@ def _read(reading: _Reading, ledger: int, line: Transaction) -> None:
         raise ValueError(f"no such operation: {op!r}")
     if version > due:
         reading.missing.add((ledger, due))
-    reading.newest[ledger] = version
     # A watch reports versions; it does not date a deletion.
     sightings = () if op == "delete" else reading.seen.get(ledger, ())
     latest_ns = min((at for seen, at in sightings if seen >= version), default=NEVER)
@@ -141,7 +153,7 @@ def _read(reading: _Reading, ledger: int, line: Transaction) -> None:
         reading.jumps.append(
             f"version {version} of ledger {ledger} is stamped {late_ms} ms after it was seen"
         )
-    reading.rows.append(
+    reading.add(
         {
             **content,
             "ledger": ledger,
@@ -154,13 +166,21 @@ def _read(reading: _Reading, ledger: int, line: Transaction) -> None:
     )
 
 
+def _free_id(reading: _Reading, before: LedgerRow) -> None:
+    """A row between a deleted ledger and a new one with its id, if content was put back in between.
+
+    BookKeeper gives an id again only if the store has forgotten it.
+    """
+    if reading.exchanged and before["state"] == DELETED and before["zxid"] < reading.exchanged[-1][0]:
+        reading.add_put_back(before, *reading.exchanged[-1])
+
+
 def _put_back(reading: _Reading, line: Transaction) -> None:
     """Restored content: a row for each changed ledger, as of the content's last transaction."""
     zxid, upto, at_ns = int(line["zxid"], 16), int(line["from"], 16), int(line["at_ns"])
     reading.exchanged.append((zxid, at_ns))
-    before = {row["ledger"]: row for row in reading.rows}
     then = {row["ledger"]: row for row in reading.rows if row["zxid"] <= upto}
-    for ledger, row in sorted(before.items()):
+    for ledger, row in sorted(reading.newest.items()):
         back = then.get(ledger)
         if back is None or back["state"] == DELETED:
             restored: LedgerRow = {**row, **_DELETED, "version": row["version"] + 1}
@@ -168,10 +188,7 @@ def _put_back(reading: _Reading, line: Transaction) -> None:
             restored = back
         if row["state"] == restored["state"] == DELETED or _says(restored) == _says(row):
             continue
-        reading.newest[ledger] = restored["version"]
-        reading.rows.append(
-            {**restored, "zxid": zxid, "earliest_ns": at_ns, "latest_ns": NEVER, "put_back": True}
-        )
+        reading.add_put_back(restored, zxid, at_ns)
 
 
 def _says(row: LedgerRow) -> dict[str, object]:

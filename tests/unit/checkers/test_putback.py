@@ -7,13 +7,16 @@ import json
 import pytest
 
 from evidence.codes import NEVER, Holding, Kind, Message, Outcome, Status
+from evidence.collect.ledgers import collect_ledgers
 from evidence.findings import Verdict
+from evidence.schemas import OPERATIONS
 from tests.histories.boots import boot, fault, fenced, said, took
 from tests.histories.story import (
     acked,
     answered,
     closed,
     created,
+    deleted,
     delivered,
     found,
     judged,
@@ -30,6 +33,8 @@ from tests.histories.story import (
     unsure,
     vanished,
 )
+from tests.unit.evidence.transactions import CLOCK, MS, put_back, txn
+from tests.unit.evidence.transactions import metadata as written
 
 RESTORED = fault(3, "restore_metadata", "zk1", proof=json.dumps({"injected": {"zxid": hex(100)}}))
 THREE_ACKED = [acked(entry) for entry in range(3)]
@@ -163,6 +168,35 @@ def test_an_id_that_is_used_again_after_the_metadata_was_put_back_is_no_second_a
     assert reused.judgements["order"].verdict is Verdict.VALID
     other = [created(ledger=2), back(1, 0, ledger=2), created(), closed(0)]
     assert {"order/acked_twice", "content/two_writings"} <= kinds_found(verdict_on(TWICE, other, stale))
+
+
+def test_an_id_that_is_used_again_after_a_client_had_deleted_the_first_ledger_parts_the_two() -> None:
+    """The store was emptied when the ledger was deleted already, so that changed nothing of the ledger."""
+
+    def versions(zxid: int, last: int) -> list[dict[str, object]]:
+        end = written("CLOSED", last_entry=last)
+        return [txn(zxid, "create", data=written("OPEN")), txn(zxid + 1, "set", version=1, data=end)]
+
+    def clients(at_ms: int, last: int, **writer: int) -> list[object]:
+        when = {"invoked_ns": at_ms * MS, "completed_ns": at_ms * MS + 1, "ledger": 7, **writer}
+        return [
+            *(acked(entry, **when) for entry in range(last + 1)),
+            operation(Kind.CREATE, **when),
+            operation(Kind.CLOSE, result=last, **{**when, "completed_ns": at_ms * MS + 9 * MS}),
+        ]
+
+    removed = [txn(20, "delete"), put_back(100, 0, 150 * MS)]
+    lines = [*versions(1, 9), *removed, *versions(200, 19)]
+    collected = collect_ledgers(lines, CLOCK, OPERATIONS.empty_table())
+    rows = [("ledgers", row) for row in collected.table.to_pylist()]
+    told = [clients(2, 9), deleted(ledger=7, invoked_ns=15 * MS), clients(210, 19, handle=2)]
+    verdict = verdict_on(rows, told)
+    assert not kinds_found(verdict)
+    assert any("its id was free again after fault 3" in note for note in verdict.judgements["closing"].notes)
+    for row in rows:
+        row[1]["put_back"] = False
+    found = {"metadata/two_versions", "closing/two_ends", "closing/closed_below", "order/acked_twice"}
+    assert found <= kinds_found(verdict_on(rows, told))
 
 
 def test_with_damaged_metadata_nobody_knows_which_ids_were_used_again() -> None:

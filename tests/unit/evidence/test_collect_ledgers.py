@@ -13,33 +13,7 @@ from evidence.codes import NEVER, Kind
 from evidence.collect.clock import WallClock
 from evidence.collect.ledgers import DELETED, NOT_CLOSED, collect_ledgers
 from evidence.schemas import LEDGERS, OPERATIONS
-
-MS = 1_000_000
-CLOCK = WallClock.of(
-    {"wall_ns": 1000 * MS, "monotonic_ns": 0}, {"wall_ns": 9000 * MS, "monotonic_ns": 8000 * MS}
-)
-
-
-def metadata(state: str, *, last_entry: int = -1, bookies: str = "b1 b2") -> str:
-    members = "".join(f' ensembleMember: "{bookie}:3181"' for bookie in bookies.split())
-    text = (
-        f"quorumSize: 2 ensembleSize: 2 length: 10 lastEntryId: {last_entry} state: {state} "
-        f"ackQuorumSize: 1 segment {{{members} firstEntryId: 0 }} digestType: CRC32C"
-    )
-    return base64.b64encode(b"BookieMetadataFormatVersion\t2\n" + text.encode()).decode()
-
-
-def txn(
-    zxid: int, op: str, *, version: int | None = None, data: str | None = None, **other: Any
-) -> dict[str, Any]:
-    return {
-        "zxid": hex(zxid),
-        "time_ms": 1000 + zxid,
-        "op": op,
-        "path": "/ledgers/00/0000/L0007",
-        "version": version,
-        "data": data,
-    } | other
+from tests.unit.evidence.transactions import CLOCK, MS, metadata, put_back, txn
 
 
 def watched(*seen: tuple[int, int]) -> pa.Table:
@@ -178,10 +152,6 @@ def test_the_wall_clock_converts_within_what_the_two_pairs_prove() -> None:
     assert (early, late) == ((100_500 - 2 - 50) * MS, (100_500 + 1 + 2 + 50) * MS)
 
 
-def put_back(zxid: int, upto: int, at_ns: int) -> dict[str, Any]:
-    return {"op": "put_back", "path": "/", "zxid": hex(zxid), "from": hex(upto), "at_ns": at_ns}
-
-
 def other(line: dict[str, Any]) -> dict[str, Any]:
     return line | {"path": "/ledgers/00/0000/L0008"}
 
@@ -243,3 +213,23 @@ def test_an_emptied_store_has_no_ledger_and_a_new_one_may_take_the_same_id() -> 
         (1, DELETED, True),
         (0, 1, False),
     ]
+
+
+def test_an_id_of_a_deleted_ledger_that_is_given_again_after_a_put_back_parts_the_two() -> None:
+    """The client had deleted it, so emptying the store changed nothing; only then is its id free again."""
+    once = [txn(1, "create", data=metadata("OPEN")), txn(2, "delete"), put_back(3, 0, 70 * MS)]
+    again = txn(4, "create", data=metadata("OPEN"))
+    rows = rows_of(7, [*once, again, txn(5, "delete"), put_back(6, 0, 90 * MS), again | {"zxid": "0x7"}])
+    assert [(row["zxid"], row["version"], row["state"], row["put_back"]) for row in rows] == [
+        (1, 0, 1, False),
+        (2, 1, DELETED, False),
+        (3, 1, DELETED, True),
+        (4, 0, 1, False),
+        (5, 1, DELETED, False),
+        (6, 1, DELETED, True),
+        (7, 0, 1, False),
+    ]
+    assert [row["latest_ns"] for row in rows[:4]] == [70 * MS, 70 * MS, 90 * MS, 90 * MS]
+    assert not any(row["put_back"] for row in rows_of(7, once))
+    unchanged = [*once[:2], again | {"zxid": "0x3"}]
+    assert not any(row["put_back"] for row in rows_of(7, unchanged))
