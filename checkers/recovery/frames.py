@@ -35,6 +35,7 @@ from checkers.judging.found import (
     whole_rows,
 )
 from checkers.recovery.closes import Close
+from checkers.sets.ordering import changes
 from checkers.sets.spans import Bools, Ints, Spans, ints
 from evidence.codes import NEVER, Flag, FrameFlag, Kind, Message, Status
 from protocol.addresses import MAX_BOOKIES
@@ -145,7 +146,10 @@ def _by_close(rows: Sequence[Row]) -> Mapping[tuple[int, ...], list[Row]]:
 
 
 def moment_rows(frames: Rows, closes: Sequence[Close]) -> Iterator[pa.Table]:
-    """What decides closes: all about fencing and about the entry after each end, and who asked at all."""
+    """What decides closes: all about fencing and about the entry after each end, and who asked at all.
+
+    And the first request of each recoverer to read, of whatever entry.
+    """
     beyond = Spans.from_entries([one.ledger for one in closes], [one.beyond for one in closes])
     for kind in (FENCING, READ):
         asked = requests(frames, kind)
@@ -158,13 +162,24 @@ def moment_rows(frames: Rows, closes: Sequence[Close]) -> Iterator[pa.Table]:
 def _moments(kind: Message, rows: Rows, beyond: Spans, at_ns: str) -> pa.Table:
     """Ledger, source, and the columns of ``Moment``."""
     rows = rows.filter(np.isin(rows["ledger"], beyond.ledger))
-    rows = rows if kind is FENCING else rows.filter(beyond.has(rows["ledger"], rows["entry"]))
-    status = np.full(rows.num_rows, Status.NONE) if at_ns == "received_ns" else rows["delivered"]
+    asked = at_ns == "received_ns"
+    if kind is READ:
+        deciding = beyond.has(rows["ledger"], rows["entry"])
+        rows = rows.filter(deciding | _first_of_each(rows) if asked else deciding)
+    status = np.full(rows.num_rows, Status.NONE) if asked else rows["delivered"]
     moment = [np.full(rows.num_rows, kind), *(rows[name] for name in ("bookie", "entry", at_ns)), status]
     own = (rows["status"] == Status.EOK) & (rows["delivered"] == Status.EOK)
     sure = own & ((rows["flags"] & int(UNPROVEN | FrameFlag.GARBLED)) == 0)
     moment += [rows["lac"], np.where(sure, rows["lac"], -1)]
     return whole_rows("moment", rows["ledger"], [rows["ledger"], rows["source"], *moment])
+
+
+def _first_of_each(requests: Rows) -> Bools:
+    """The first request about each ledger by each source."""
+    order = np.lexsort([requests[name] for name in ("received_ns", "source", "ledger")])
+    first = np.zeros(requests.num_rows, dtype=np.bool_)
+    first[order] = changes(requests["ledger"][order], requests["source"][order])
+    return first
 
 
 def forged(frames: Rows) -> int:

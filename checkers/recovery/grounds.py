@@ -149,8 +149,7 @@ def _grounds(number: int, close: Close, source: int, links: Links) -> Grounds:
     reads = [one for one in moments if one.kind == READ and one.entry == close.beyond]
     fences = [one for one in moments if one.kind == FENCING]
     lac = max((one.lac for one in fences if one.status == Status.EOK), default=-1)
-    # Fencing was over when it read the entry after the end.
-    went_on_ns = max((one.at_ns for one in reads if one.status == Status.NONE), default=close.by_ns)
+    went_on_ns = _went_on_ns(close, moments)
     fences = [one for one in fences if one.at_ns <= went_on_ns]
     return Grounds(
         source=source,
@@ -167,6 +166,20 @@ def _grounds(number: int, close: Close, source: int, links: Links) -> Grounds:
         needed=_needed(close, source, fences),
         went_on_ns=went_on_ns,
     )
+
+
+def _went_on_ns(close: Close, moments: Sequence[Moment]) -> int:
+    """When a recoverer's fencing was over: it read then.
+
+    Where it asked a bookie to fence more than once, or one of another ensemble, it tried more than once. Then
+    each answer may belong to any try, and its fencing was over when it last read the entry after the end.
+    """
+    asked = [one for one in moments if one.status == Status.NONE]
+    fences = [one.bookie for one in asked if one.kind == FENCING]
+    once = len(fences) == len({*fences}) and any({*fences} <= {*named.last} for named in close.ensembles)
+    reads = [one for one in asked if one.kind == READ and (once or one.entry == close.beyond)]
+    times = [one.at_ns for one in reads] or [close.by_ns]
+    return min(times) if once else max(times)
 
 
 def _bookies(moments: Iterable[Moment], status: Collection[Status]) -> frozenset[int]:

@@ -18,6 +18,7 @@ from evidence.findings import Judgement, RunVerdict
 from tests.histories import (
     twins,
     twins_acks,
+    twins_answers,
     twins_chain,
     twins_evidence,
     twins_fencing,
@@ -129,7 +130,7 @@ def answers(history: list[Fact], run: RunFacts) -> TwinResult:
             at_ns = min(row["invoked_ns"], released.get(row["ledger"], row["invoked_ns"]))
             released[row["ledger"]] = at_ns
     held = twins_holdings.denied_though_held(history, run, released)
-    found: Things = Counter(twins_recovery.answered(history, run, held))
+    found: Things = Counter(twins_answers.answered(history, run, held))
     found.update(("denied_held", ledger, entry) for _, _, ledger, entry in held)
     return found, None
 

@@ -123,6 +123,19 @@ def fence_answered_by_one(case, dice):
     return history, by_recoverer(case, TOO_FEW)
 
 
+@of_recovery(ONLY_A_RECOVERER)
+def fence_answered_by_one_before_the_first_read(case, dice):
+    """The others answer while the recoverer reads; it asks for the entry after the end later than that."""
+    fenced = [row["bookie"] for row in answers(case, Message.FENCING_LAC_READ)]
+    reads = [row for row in case.rows("frames") if row["kind"] == Message.RECOVERY_READ]
+    if not fenced or not reads:
+        return case.history, set()
+    left = dice.choice(fenced)
+    since_ns = min(row["received_ns"] for row in reads) + 1
+    history = edited_answers(case, Message.FENCING_LAC_READ, but=(left,), forwarded_ns=since_ns)
+    return history, by_recoverer(case, TOO_FEW)
+
+
 @of_recovery("never")
 def fence_read_denied(case, dice):
     """A ledger without entries cannot give any: the answer counts."""

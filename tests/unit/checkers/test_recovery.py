@@ -156,19 +156,35 @@ def test_errors_are_no_answers_to_fencing(status):
     assert found(recovered(), parts) == TOO_FEW
 
 
-def test_an_answer_to_fencing_after_the_last_read_came_too_late():
+def test_answers_to_fencing_after_the_first_read_came_too_late():
+    """It went on with b1 alone. b2 and b3 answered before it read the entry after the end."""
+    asks = [asked("reader", bookie, fencing(), at=10) for bookie in ("b1", "b2", "b3")]
+    in_time = answered("reader", "b1", fencing(), at=11)
+    late = [answered("reader", bookie, fencing(), at=25) for bookie in ("b2", "b3")]
+    rest = recovery(5, fenced=(), found=(5,))  # reads entry 5 at 20, entry 6 at 30
+    assert found(recovered(5), asks, in_time, late, rest) == TOO_FEW
+    assert not found(recovered(5), asks, in_time, answered("reader", "b2", fencing(), at=20), late, rest)
+
+
+def test_of_several_tries_an_answer_to_fencing_after_the_last_read_came_too_late():
     late = answered("reader", "b2", fencing(), at=25)
-    assert found(recovered(), recovery(4, fenced=("b1",)), late) == TOO_FEW
-    assert not found(recovered(), recovery(4, fenced=("b1",)), late, asked("reader", "b3", read(5), at=25))
-    after = asked("reader", "b3", read(5), at=BY + 1)
-    assert found(recovered(), recovery(4, fenced=("b1",)), late, after) == TOO_FEW
-    assert not found(recovered(), recovery(4, fenced=("b1",)), late, asked("reader", "b3", read(5), at=BY))
+    one = [recovered(), recovery(4, fenced=("b1",)), late]
+    assert found(*one) == TOO_FEW
+    assert found(*one, asked("reader", "b3", read(5), at=25)) == TOO_FEW
+    two = [*one, asked("reader", "b1", fencing(), at=22)]
+    assert found(*two) == TOO_FEW
+    assert not found(*two, asked("reader", "b3", read(5), at=25))
+    assert found(*two, asked("reader", "b3", read(5), at=BY + 1)) == TOO_FEW
+    assert not found(*two, asked("reader", "b3", read(5), at=BY))
 
 
-def test_a_retry_is_judged_by_all_that_its_client_was_told():
+@pytest.mark.parametrize(("again", "tries"), [("b1", 2), ("b4", 2), ("b2", 1)])
+def test_a_retry_is_judged_by_all_that_its_client_was_told(again, tries):
+    """A client that tries again asks a bookie again, or those of another ensemble."""
     first = recovery(4, fenced=("b1",), denied=("b1",))
     second = recovery(4, fenced=("b3",), denied=("b2",), at=40)
-    assert not found(recovered(), first, second)
+    parts = [recovered(), first, second, asked("reader", again, fencing(), at=40)]
+    assert found(*parts) == ([] if tries > 1 else TOO_FEW)
 
 
 def test_with_more_bookies_than_copies_every_write_set_counts():
