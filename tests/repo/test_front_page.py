@@ -162,7 +162,7 @@ def test_a_class_that_is_shown_as_a_value_has_its_package(root: Path) -> None:
 
 def test_each_rule_of_the_guide_has_its_command(root: Path) -> None:
     guide = (root / "docs" / "how-to" / "safe-configuration.md").read_text()
-    table = guide.split("What no setting does:\n\n")[1].split("\n\n")[0]
+    table = guide.split("where no setting helps:\n\n")[1].split("\n\n")[0]
     rules = [row.strip("| ").split(" | ") for row in table.splitlines()[2:]]
     assert rules
     assert [row[0] for row in rules if len(row) != 3 or "`" not in row[1]] == []
