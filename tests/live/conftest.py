@@ -10,7 +10,7 @@ import pytest
 from tests.live.running import Fencepost, Start, begun
 
 LONGEST = (
-    "test_bad_days.py",
+    "test_interrupted_runs.py",
     "test_local_cluster.py",
     "test_lost_fence.py",
     "test_disks.py",

@@ -77,7 +77,7 @@ EXECUTED = {
         "scripts/bench scenarios --table --results DIR --document FILE",
     ),
     "tests/unit/bench/test_compare_elle.py": ("scripts/compare-elle --jar JAR FILE",),
-    "tests/unit/build/test_setup_scripts.py": ("scripts/setup --remove",),
+    "tests/unit/setup/test_setup_scripts.py": ("scripts/setup --remove",),
     "tests/histories/test_mutations.py": ("scripts/bench mutation --mutants N",),
     "tests/histories/test_valid_histories.py": ("scripts/bench valid --histories 10",),
     "action.yml": ("scripts/setup",),

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.session import archive_in, write_archive
 from protocol.java import java
-from tests.unit.build.test_java import ALL, install
+from tests.unit.protocol.test_java import ALL, install
 
 
 def test_the_name_is_bound_to_the_jvm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from cluster.releases import maven as maven_repository
 from cluster.releases.versions import PUBLISHED
 from protocol import java
 from protocol.errors import PrerequisiteError, UsageError
-from tests.unit.build.test_java import ALL, install
+from tests.unit.protocol.test_java import ALL, install
 
 FOREIGN = "4.17.0"  # a release without a lock in the project
 

@@ -15,7 +15,7 @@ import pytest
 from cluster.releases import artifacts, checksums, maven
 from protocol.errors import PrerequisiteError
 from tests.programs import program
-from tests.unit.build.test_artifacts import cache as cache  # a fixture
+from tests.unit.cluster.releases.test_artifacts import cache as cache  # a fixture
 
 BLOCK = 1 << 14
 CONTENT = bytes(range(256)) * 4096

@@ -12,7 +12,7 @@ from cluster import doctor
 from cluster.releases import artifacts
 from protocol import java
 from protocol.addresses import FIRST_OCTET, AddressPlan
-from tests.unit.build.test_java import install
+from tests.unit.protocol.test_java import install
 
 GIB = 1 << 30
 
