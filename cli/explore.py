@@ -55,7 +55,8 @@ def command(
 ) -> int:
     """Search for losses: draw plans from a seed, run and judge each, and report what they exercised.
 
-    A seed gives the same plan with any --parallel; runs that are in progress at the first anomaly are finished.
+    A seed gives the same plan with any --parallel; runs that are in progress at the first anomaly are
+    finished.
 
     Exit codes: 0 nothing found, 3 an inconclusive run, 4 an anomaly, 130 Ctrl-C, 143 SIGTERM.
     """

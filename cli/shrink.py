@@ -45,8 +45,8 @@ def command(run: str, quiet: bool, as_json: bool, **options: Any) -> int:
     """Remove from RUN (a folder, a bundle, a scenario, or latest) everything that its failure does not need.
 
     Writes a scenario that `fencepost run FILE` runs. With --parallel, only runs that the next
-    decision needs anyway are started together. Exit codes: 0 written and confirmed, 3 not confirmed or RUN did not fail again, 130 Ctrl-C,
-    143 SIGTERM (the smallest plan until then is written).
+    decision needs anyway are started together. Exit codes: 0 written and confirmed, 3 not confirmed
+    or RUN did not fail again, 130 Ctrl-C, 143 SIGTERM (the smallest plan until then is written).
     """
     from search.shrink import Options, shrink
 

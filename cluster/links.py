@@ -1,7 +1,7 @@
 """The links between all sources and servers: one toxiproxy proxy each, ordered over its REST API.
 
 Links to bookies understand messages (the toxic ``bookkeeper`` on both streams from their creation,
-``proxy/README.md``); links to ZooKeeper are plain. They work as follows,
+``docs/proxy.md``); links to ZooKeeper are plain. They work as follows,
 according to the source of toxiproxy 2.12:
 
 - *cut* disables the proxy: its connections are closed and new ones are refused. What a rule held is

@@ -1,6 +1,6 @@
 """What a link can do with single messages: rules, what they have done, and which are in force.
 
-The proxy applies rules (``proxy/README.md``); a criterion that is left out matches all messages. Rules of one
+The proxy applies rules (``docs/proxy.md``); a criterion that is left out matches all messages. Rules of one
 link are ordered, and the first that acts on a message wins.
 """
 

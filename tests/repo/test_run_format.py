@@ -31,7 +31,7 @@ ROW = re.compile(r"^\| (\d+) \| `(\w+)` \| `([^`]+)` \| .+ \|$")
 
 @pytest.fixture
 def page(root: Path) -> str:
-    return (root / "docs" / "history-format.md").read_text()
+    return (root / "docs" / "run-format.md").read_text()
 
 
 def layouts(page: str) -> list[list[tuple[int, str, str]]]:
