@@ -110,6 +110,15 @@ def test_every_finding_has_the_form_of_a_bug_report(root: Path) -> None:
     assert {page.name: missing for page in pages if (missing := missing_parts(page.read_text()))} == {}
 
 
+def test_each_page_begins_with_the_effect_that_the_index_has(root: Path) -> None:
+    findings = root / "docs" / "findings"
+    index = (findings / "README.md").read_text()
+    effects = dict(re.findall(r"^\| \[.+\]\(([\w-]+)\.md\) \| ([^|]+) \|", index, re.M))
+    heads = {name: (findings / f"{name}.md").read_text().split("\n## ")[0] for name in effects}
+    others = [name for name, effect in effects.items() if f"| **Effect** | {effect}: " not in heads[name]]
+    assert (len(effects) > 50, others) == (True, [])
+
+
 def test_every_page_says_how_its_cause_is_known(root: Path) -> None:
     docs = root / "docs"
     pages = [page for page in (docs / "findings").glob("*.md") if page.name not in NO_FINDINGS]
