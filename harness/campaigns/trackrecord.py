@@ -1,6 +1,6 @@
 """Known bugs of BookKeeper: which scenario finds which, on which release, and on which it must not.
 
-The bugs are data (``bugs.yaml``). Their runs are judged on one Spark session and shown as a table. A side
+The bugs are data (``docs/track-record.yaml``). Their runs are judged on one Spark session and shown as a table. A side
 of a bug is its runs on one release. A run that was not as expected has neither found the bug nor shown that
 it is absent, unless the finding itself is among its findings.
 """
@@ -32,7 +32,7 @@ from protocol.errors import UsageError
 from protocol.exit_codes import ExitCode
 from reports import marks
 
-FILE = Path(__file__).parent / "bugs.yaml"
+FILE = Path(__file__).resolve().parents[2] / "docs" / "track-record.yaml"
 MARK = "track record"
 _HEADINGS = ("bug", "found on", "not on", "repeat it")
 
