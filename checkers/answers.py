@@ -21,16 +21,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.facts.alterations import changes_since, disturbed, injected
-from checkers.facts.boots import Boot, bookie_of, boot_events, boot_id_of, boot_name, boots_of, outlasted
+from checkers.facts.alterations import changes_since, injected
+from checkers.facts.boots import Boot, bookie_of, boot_events, boot_id_of, boot_name, boots_of
 from checkers.facts.disks import altered, on_disks
+from checkers.facts.keeping import durable_since, flushed_since, forgotten_ns, undisturbed
 from checkers.facts.ledgers import RELEASED, histories
 from checkers.facts.versions import in_force
 from checkers.facts.wire import ADDS, FORCED, boot_ids, denies, proven_answers_about_entries, synced
@@ -39,9 +39,8 @@ from checkers.judging.checker import Checker
 from checkers.judging.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.judging.found import Found, Row, capped_rows, first_rows
 from checkers.sets.spans import Spans, ints
-from evidence.codes import NEVER, Message, Status
+from evidence.codes import Message, Status
 from evidence.findings import Finding, Judgement
-from protocol.faults import MESSAGES_ONLY, effects_of
 
 _OWN, _FLUSHED, _DURABLE = "denied_own_ack", "denied_flushed", "denied_durable"
 _HELD, _LIMBO, _SHOWN = "denied_held", "limbo_not_shown", "denied_own_show"
@@ -163,7 +162,7 @@ def _wrong(denied: pa.Table, batch: Batch, facts: LedgerFacts, run: RunFacts) ->
 
     @cache
     def known(ledger: int, boot_id: int) -> tuple[int, ...]:
-        return (_forgotten_ns(ledger, bookie_of(boot_id), facts, run),)
+        return (forgotten_ns(ledger, bookie_of(boot_id), facts, run),)
 
     @cache
     def marked(ledger: int, boot_id: int) -> tuple[int, ...]:
@@ -174,8 +173,8 @@ def _wrong(denied: pa.Table, batch: Batch, facts: LedgerFacts, run: RunFacts) ->
 
     own, held = _said_before(denied, batch.frames.memo(_acks)), _on_disk(denied, batch.memo(on_disks), run)
     after = denied.filter(pc.is_in(denied["boot_id"], pa.array(list(owing), pa.int64())))
-    flushed = _flushed(denied, batch.frames.memo(_acks), run.memo(_flushed_since))
-    durable = _flushed(denied, batch.frames.memo(_acks), run.memo(_durable_since))
+    flushed = _flushed(denied, batch.frames.memo(_acks), run.memo(flushed_since))
+    durable = _flushed(denied, batch.frames.memo(_acks), run.memo(durable_since))
     durable = _others(_others(durable, held), flushed)
     ledger, entry, boot_id, acked_ns = (ints(durable[name]) for name in (*_ENTRY, "acked_by", "acked_ns"))
     durable = durable.filter(pa.array(synced(ledger, entry, boot_id, acked_ns, batch, facts)))
@@ -220,46 +219,11 @@ def _others(denied: pa.Table, known: pa.Table) -> pa.Table:
     return denied.join(known.select(keys), keys, join_type="left anti", use_threads=False)
 
 
-def _flushed_since(run: RunFacts) -> Mapping[int, int]:
-    """Boot -> the earliest boot of its bookie such that it and all before this one were shut down cleanly."""
-    return _kept_since(run, lambda boot: not boot.unclean)
-
-
-def _durable_since(run: RunFacts) -> Mapping[int, int]:
-    """The same of boots that ended cleanly, or in a way that cannot take what they had acknowledged."""
-    return _kept_since(run, lambda boot: not boot.unclean or outlasted(boot, run))
-
-
-def _kept_since(run: RunFacts, kept: Callable[[Boot], bool]) -> Mapping[int, int]:
-    """Boot -> the earliest boot of its bookie such that it and all before this one kept what they had.
-
-    Only of undisturbed bookies.
-    """
-    undisturbed = run.memo(_undisturbed)
-    found: dict[int, int] = {}
-    for boots in (boots for bookie, boots in boots_of(run).items() if bookie in undisturbed):
-        for before, boot in pairwise(boots):
-            if kept(before) and before.ended_ns != NEVER:
-                found[boot.id] = found.get(before.id, before.id)
-    return found
-
-
-def _undisturbed(run: RunFacts) -> frozenset[int]:
-    """The bookies without a fault that may have hindered a flush, whose disks nothing may have changed.
-
-    Left out are also bookies that the plan starts with other settings, such as other directories.
-    """
-    inside = (fault for fault in injected(run) if fault["kind"] not in MESSAGES_ONLY)
-    lasting = (fault for fault in inside if not effects_of(fault["kind"]).ends)
-    hit = run.changed.union(*(fault["target"].split(",") for fault in lasting))
-    return frozenset({*run.bookies.values()} - disturbed(run) - {run.bookies.get(name) for name in hit})
-
-
 def _reliable(denied: pa.Table, run: RunFacts) -> list[int]:
     """The boots of undisturbed bookies; none where a fault may have changed what they were sent."""
     garbled = any(fault["kind"] == "garble" for fault in injected(run))
     boots = pc.unique(denied["boot_id"]).to_pylist()
-    return [boot for boot in boots if not garbled and bookie_of(boot) in run.memo(_undisturbed)]
+    return [boot for boot in boots if not garbled and bookie_of(boot) in run.memo(undisturbed)]
 
 
 def _on_disk(denied: pa.Table, disks: Mapping[int, Spans], run: RunFacts) -> pa.Table:
@@ -293,26 +257,12 @@ def _rows(kind: str, wrong: pa.Table, *why: str) -> pa.Table:
     return first_rows(kind, ledger, entry, like=[boot_id], proof=proof)
 
 
-def _forgotten_ns(ledger: int, bookie: int, facts: LedgerFacts, run: RunFacts) -> int:
-    """When the bookie may have begun to forget the ledger: 0 if a version, or any, was not seen."""
-    metadata, name = facts.memo(histories), run.bookie_name(bookie)
-    if not metadata.seen_whole(ledger):
-        return 0
-    ends = [NEVER, *(at_ns for _, at_ns in facts.rows(RELEASED, ledger))]
-    if ledger in metadata.deleted:
-        ends.append(metadata.deleted[ledger].earliest_ns)
-    for version in metadata.versions.get(ledger, ()):
-        if version.closed and name not in version.bookies:
-            ends.append(version.earliest_ns)
-    return min(ends)
-
-
 def _marked_until_ns(ledger: int, boot: Boot, facts: LedgerFacts, run: RunFacts) -> int:
     """Until when a mark that this boot set on the ledger had to stay; 0 where it set none."""
     chain, name = facts.memo(histories).versions.get(ledger, ()), run.bookie_name(boot.bookie)
     if not chain or chain[0].latest_ns >= boot.started_ns:
         return 0
-    ends = [_forgotten_ns(ledger, boot.bookie, facts, run)]
+    ends = [forgotten_ns(ledger, boot.bookie, facts, run)]
     for version in in_force(chain, boot.started_ns):
         if version.closed or name not in version.last_ensemble:
             ends.append(version.earliest_ns)

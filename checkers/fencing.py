@@ -14,7 +14,7 @@ without waiting for it).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from checkers.facts.alterations import rows_without_put_back
 from checkers.facts.boots import bookie_of, boot_name, boots_of
+from checkers.facts.keeping import fenced_since, forgotten_ns
 from checkers.facts.ledgers import RELEASED, histories
 from checkers.facts.parts import acked, recovered
 from checkers.facts.wire import boot_ids, is_sure, proven_answers
@@ -30,12 +31,13 @@ from checkers.facts.wording import entries_text, operation_text, some_notes
 from checkers.judging.checker import Checker
 from checkers.judging.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
 from checkers.judging.found import Found, Row, capped_rows, first_rows, proof_columns, span_rows
-from checkers.sets.spans import LAST_ENTRY, Ints, Spans
+from checkers.sets.spans import LAST_ENTRY, Ints, Spans, ints
 from evidence.codes import EXPLICIT_NEGATIVES, NEVER, Direction, FrameFlag, Message, Status
 from evidence.findings import Finding, Judgement
 from protocol.wording import counted
 
 _AFTER, _TAKEN, _DENIED = "added_after_close", "accepted_when_fenced", "accepted_after_denial"
+_FORGOTTEN = "accepted_when_forgotten"
 
 
 class AddedLate(NamedTuple):
@@ -120,10 +122,10 @@ class Fencing(Checker):
     tables = ("operations", "ledgers", "frames")
     needed = "whole evidence with a wire log, and a ledger that was seen closed or fenced"
     kinds = (_AFTER, _TAKEN)
-    figures = ("acknowledged", "closed_ledgers", "fenced", "taken")
+    figures = ("acknowledged", "closed_ledgers", "fenced", "taken", "forgotten")
     facts = (ANSWERED, RECOVERED, RELEASED)
 
-    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """Adds invoked after a close, and normal adds that a bookie took after it had answered to fencing."""
         added = batch.operations.memo(acked)
         taken = proven_answers(batch.frames, Message.ADD).where(status=Status.EOK)
@@ -140,6 +142,7 @@ class Fencing(Checker):
             span_rows("took", took["ledger"], took["entry"], proof=proof),
             _took_when_fenced(taken, facts),
             *(_took_after_denial(taken, status, facts) for status in EXPLICIT_NEGATIVES),
+            _took_when_forgotten(taken, facts, run),
             acknowledged=added.num_rows,
             taken=taken.num_rows,
         )
@@ -149,6 +152,8 @@ class Fencing(Checker):
         metadata, boots_known = facts.memo(histories), not run.damage_to(("servers",))
         late, took = found.firsts(_AFTER), found.firsts(_TAKEN, 1) if boots_known else []
         late, took = (rows_without_put_back(rows, metadata, run) for rows in (late, took))
+        unsure = run.damage_to(("operations", "ledgers", "servers", "faults"))
+        forgotten = [] if unsure else rows_without_put_back(found.firsts(_FORGOTTEN, 2), metadata, run)
         after = list(_added_after_close(late, found, facts, run))
         taken = list(_accepted_when_fenced(took, facts, run))
         lacking = run.shortcomings((*self.tables, "servers"))
@@ -164,11 +169,15 @@ class Fencing(Checker):
                 "closed_ledgers": closed,
                 "fenced": fenced,
                 "taken": found.count("taken"),
+                "forgotten": sum(row.number for row in forgotten),
             },
             enough=closed + fenced,
             lacking=lacking,
             counts={_AFTER: sum(row.number for row in late), _TAKEN: sum(row.number for row in took)},
-            notes=some_notes(_denied_and_took(found, facts, run)),
+            notes=[
+                *some_notes(_denied_and_took(found, facts, run)),
+                *some_notes(_forgot_and_took(forgotten, run)),
+            ],
         )
 
 
@@ -227,6 +236,30 @@ def _took_after_denial(taken: Rows, status: Status, facts: LedgerFacts) -> pa.Ta
     late = _taken_after(taken, status, facts)
     like = [boot_ids(late), np.full(late.num_rows, status)]
     return first_rows(_DENIED, late["ledger"], late["entry"], like=like, proof=[])
+
+
+def _took_when_forgotten(taken: Rows, facts: LedgerFacts, run: RunFacts) -> pa.Table:
+    """Adds that a boot took although an earlier one had confirmed a fence which nothing may have taken since.
+
+    The proof is the boot id, and that of the last boot before it that had confirmed the fence.
+    """
+    since, boot_id = run.memo(fenced_since), boot_ids(taken)
+    until_ns, by = np.zeros((2, taken.num_rows), dtype=np.int64)
+    for one in set(np.unique(boot_id).tolist()) & since.keys():
+        fences = dict(fence for fence in facts.memo(_fences) if since[one] <= fence[1] < one)
+        ends = ints([forgotten_ns(ledger, bookie_of(one), facts, run) for ledger in fences])
+        mine, ledgers = boot_id == one, ints([*fences])
+        until_ns[mine] = value_at(ledgers, ends, taken["ledger"][mine], missing=0)
+        by[mine] = value_at(ledgers, ints([*fences.values()]), taken["ledger"][mine], missing=0)
+    late = taken["received_ns"] < until_ns
+    like = [boot_id[late], by[late]]
+    return first_rows(_FORGOTTEN, taken["ledger"][late], taken["entry"][late], like=like, proof=[])
+
+
+def _fences(facts: LedgerFacts) -> list[tuple[int, int]]:
+    """Ledger and boot of each confirmed fence, ascending."""
+    answers = (Answer(*row) for row in facts.rows(ANSWERED))
+    return sorted((one.ledger, one.boot_id) for one in answers if one.status == Status.EOK)
 
 
 def _added_after_close(late: list[Row], found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
@@ -314,6 +347,18 @@ def _answers(facts: LedgerFacts, *key: int) -> list[Answer]:
 
 def _status_name(status: int) -> str:
     return Status(status).name if status in set(Status) else f"status {status}"
+
+
+def _forgot_and_took(rows: Sequence[Row], run: RunFacts) -> list[str]:
+    """The restarts that forgot a fence."""
+    numbers = Counter[tuple[int, ...]]()
+    for row in rows:
+        numbers[row.ledger, *row.proof] += row.number
+    return [
+        f"{run.ledger_text(ledger)}: {boot_name(run, boot_id)} forgot a fence that {boot_name(run, fenced)} "
+        f"had confirmed, and took {counted(number, 'add')}"
+        for (ledger, boot_id, fenced), number in sorted(numbers.items())
+    ]
 
 
 def _denied_and_took(found: Found, facts: LedgerFacts, run: RunFacts) -> list[str]:

@@ -5,7 +5,8 @@ import pytest
 from checkers.judging.judge import judge
 from evidence.codes import NEVER, FrameFlag, Message, Outcome, Status
 from evidence.findings import Verdict
-from tests.histories.boots import UNPROVEN, boot, fenced, said, took
+from protocol.faults import Loses
+from tests.histories.boots import UNPROVEN, boot, fault, fenced, said, took
 from tests.histories.story import (
     acked,
     chunk,
@@ -180,7 +181,7 @@ def test_a_fencing_read_of_an_entry_fences_as_well():
     "add",
     [
         took(5, 2, 21),  # asked before the answer to fencing was there
-        took(5, 2, 22, boot=2),  # another boot: that it forgot is noted, and no anomaly
+        took(5, 2, 22, boot=2),  # another boot: that it forgot is a note, if its bookie must have kept it
         took(5, 3, 22),  # another bookie
         took(5, 2, 22, ledger=2),
         took(5, 2, 22, status=Status.EFENCED),
@@ -192,6 +193,65 @@ def test_a_fencing_read_of_an_entry_fences_as_well():
 )
 def test_adds_that_a_fenced_bookie_may_take_or_that_are_not_proven(add):
     assert not fencing(created(), fenced(2, 20), add).findings
+
+
+FORGOT = "ledger 1: b2 boot 2 forgot a fence that b2 boot 1 had confirmed, and took 2 adds"
+BOOTS = (*boot(2, killed=60), *boot(2, 2, began=70))
+TAKEN = [took(5, 2, 80, boot=2), took(6, 2, 90, boot=2)]
+
+
+def forgot(*parts, servers=BOOTS, **run):
+    judgement = fencing(created(), fenced(2, 20), TAKEN, *parts, servers=servers, **run)
+    assert not judgement.findings
+    assert judgement.seen["forgotten"] == 2 * (FORGOT in judgement.notes)
+    return FORGOT in judgement.notes
+
+
+@pytest.mark.parametrize("least", [Loses.MEMORY, Loses.UNSYNCED, Loses.STORED])
+def test_a_fence_that_a_kill_or_a_clean_restart_forgot_is_noted(least):
+    """A bookie journals its fences in every mode."""
+    kill = fault(1, "kill", "b2", injected_ns=59, confirmed_ns=61, healed_ns=70)
+    about = {"faults": (kill,), "least_loss": {"b2": least}}
+    assert forgot(**about)
+    assert forgot(servers=(*boot(2, stopped=60), *boot(2, 2, began=70)))
+    # Another client fenced the second boot again, after it had taken the adds.
+    assert forgot(fenced(2, 95, boot=2), **about)
+
+
+@pytest.mark.parametrize(("least", "noted"), [("UNSYNCED", False), ("STORED", True)])
+def test_a_loss_of_power_may_take_a_fence_that_was_not_synced(least, noted):
+    cut = fault(1, "power_loss", "b2", injected_ns=59, confirmed_ns=61, healed_ns=70)
+    assert forgot(faults=(cut,), least_loss={"b2": Loses[least]}) is noted
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        {"servers": ()},
+        {"servers": (*boot(2), *boot(2, 2, began=70))},
+        {"least_loss": {}},
+        {"faults": (fault(1, "wipe", "b2"),)},
+        {"faults": (fault(1, "fill", "b2"),)},
+        {"changed": frozenset({"b2"})},
+        {"damage": ("faults: line 3",)},
+    ],
+)
+def test_a_fence_that_a_fault_may_have_taken_is_not_noted(about):
+    assert not forgot(**about)
+
+
+@pytest.mark.parametrize(
+    "gone",
+    [
+        deleted(invoked_ns=82),
+        metadata(1, 0, earliest_ns=82),
+        closed(4, 1, fragments={0: ("b1", "b3", "b4")}, earliest_ns=80),
+        metadata(2, 1),  # version 1 was not seen
+    ],
+)
+def test_the_fence_of_a_ledger_that_the_bookie_may_forget_is_not_noted(gone):
+    judgement = fencing(created(), fenced(2, 20), TAKEN[1:], gone, servers=BOOTS)
+    assert judgement.seen["forgotten"] == 0
 
 
 @pytest.mark.parametrize(
