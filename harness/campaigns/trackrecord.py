@@ -1,8 +1,8 @@
 """Known bugs of BookKeeper: which scenario finds which, on which release, and on which it must not.
 
-The bugs are data (``docs/track-record.yaml``). Their runs are judged on one Spark session and shown as a table. A side
-of a bug is its runs on one release. A run that was not as expected has neither found the bug nor shown that
-it is absent, unless the finding itself is among its findings.
+The bugs are data (``docs/track-record.yaml``). Their runs are judged on one Spark session and shown as a
+table. A side of a bug is its runs on one release. A run that was not as expected has neither found the bug
+nor shown that it is absent, unless the finding itself is among its findings.
 """
 
 from __future__ import annotations
