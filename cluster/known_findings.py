@@ -45,7 +45,9 @@ SETTINGS: Mapping[str, Callable[[Conf], str]] = {
         else ""
     ),
     "flush-deadlock": lambda conf: _on(conf, "entryLogPerLedgerEnabled"),
-    "direct-io-readers": lambda conf: _on(conf, "dbStorage_directIOEntryLogger") if _db_storage(conf) else "",
+    "direct-io-readers": lambda conf: _direct_io(conf),
+    "direct-io-large-entry": lambda conf: _direct_io(conf),
+    "direct-io-size-limit": lambda conf: _direct_io(conf),
     "rack-lost-replaced": lambda conf: _on(conf, "enforceMinNumFaultDomainsForWrite"),
     "ledger-directories": lambda conf: _on(conf, "allowStorageExpansion") if _db_storage(conf) else "",
 }
@@ -159,6 +161,10 @@ def _db_storage(conf: Conf) -> bool:
 
 def _on(conf: Conf, key: str) -> str:
     return f"{key}=true" if flag(conf, key, default=False) else ""
+
+
+def _direct_io(conf: Conf) -> str:
+    return _on(conf, "dbStorage_directIOEntryLogger") if _db_storage(conf) else ""
 
 
 def _read_limit(conf: Conf, version: str) -> str:

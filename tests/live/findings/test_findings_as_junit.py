@@ -21,6 +21,7 @@ FAILURES = {
     "CollectedAndCopiedBackTest": "entryAddedAfterRemovalIsThere",
     "CompactionInterruptedTest": "compactedLogHasItsEntriesWhereRecoveryLeftAnEmptyFile",
     "DamagedKeyTest": "keyThatWasSetTwiceStays",
+    "DirectLargeEntryTest": "entryLargerThanWriteBufferIsFlushed",
     "EvictedIndexTest": "ledgerWithEvictedIndexIsThere",
     "FailedFlushTest": "checkpointAfterFailedFlushHasItsEntries",
     "FenceForgottenTest": "fenceOfLedgerWithoutEntrySurvivesCleanRestart",

@@ -22,6 +22,7 @@ from protocol.modes import DB_STORAGE
 
 DB = {"ledgerStorageClass": DB_STORAGE}
 PROTECTED = DB | {"journalWriteData": "false", "dataIntegrityChecking": "true"}
+DIRECT_IO = {"dbStorage_directIOEntryLogger": "true"}
 CACHE = {"gcEntryLogMetadataCacheEnabled": "true"}
 
 
@@ -77,14 +78,14 @@ def test_releases_that_cannot_be_read_are_refused(ranges: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("conf", "page"),
+    ("conf", "named"),
     [
         ({"useTransactionalCompaction": "true"}, "compaction-interrupted"),
         (CACHE | {"gcEntryLogMetadataCachePath": "/x"}, "old-log-metadata"),
         (CACHE, ""),
         ({"entryLogPerLedgerEnabled": "true"}, "flush-deadlock"),
-        (DB | {"dbStorage_directIOEntryLogger": "true"}, "direct-io-readers"),
-        ({"dbStorage_directIOEntryLogger": "true"}, ""),
+        (DB | DIRECT_IO, "direct-io-large-entry direct-io-readers direct-io-size-limit"),
+        (DIRECT_IO, ""),
         ({"enforceMinNumFaultDomainsForWrite": "true"}, "rack-lost-replaced"),
         (DB | {"allowStorageExpansion": "true"}, "ledger-directories"),
         ({"maxReadsInProgressLimit": "1000"}, "read-limit"),
@@ -96,8 +97,8 @@ def test_releases_that_cannot_be_read_are_refused(ranges: str) -> None:
         ({"entryLogPerLedgerEnabled": "true", "numOfMemtableFlushThreads": "1"}, ""),
     ],
 )
-def test_the_findings_of_a_setting(conf: dict[str, str], page: str) -> None:
-    assert pages(conf) == ([page] if page else [])
+def test_the_findings_of_a_setting(conf: dict[str, str], named: str) -> None:
+    assert sorted(pages(conf)) == named.split()
 
 
 def test_the_limit_of_reads_is_the_default_of_one_release() -> None:
