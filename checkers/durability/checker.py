@@ -95,7 +95,7 @@ class Durability(Checker):
             return Found.from_tables(*tables, **counts)
         last = max(facts.memo(passes), default=0)
         had = holders_of(bad, batch, last, facts)
-        classes = classified(fates.lost, had, knowledge(facts, run), facts)
+        classes = classified(fates.lost, had, facts.memo(knowledge, run), facts)
         asked = inside(batch.census.where(pass_number=last), bad)
         tables += [*_whose_rows(had, asked), *promise_rows(batch, bad)]
         tables += [
@@ -145,7 +145,7 @@ class _Conclusion:
 
     def __init__(self, found: Found, facts: LedgerFacts, run: RunFacts) -> None:
         self.found, self.facts, self.run = found, facts, run
-        self.histories, self.known = facts.memo(histories), knowledge(facts, run)
+        self.histories, self.known = facts.memo(histories), facts.memo(knowledge, run)
         self.promises = promises_found(found)
         self.whose = {kind: found.marks(kind) for kind in (*_HAD, *_ANSWERED)}
         ledger, deleted_ns = facts.columns(RELEASED).values()

@@ -155,5 +155,5 @@ class KnownBoots:
 
 
 def knowledge(facts: LedgerFacts, run: RunFacts) -> KnownBoots | None:
-    """What a run's whole wire log and its bookies' boots tell; None without either."""
+    """What a run's whole wire log and its bookies' boots tell; None without either. By ``facts.memo``."""
     return None if why_not(run) else KnownBoots(facts, run)

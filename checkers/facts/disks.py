@@ -74,14 +74,16 @@ def _ended_by(fault: FaultRow, boot: Boot, run: RunFacts) -> bool:
     times = (fault["injected_ns"], fault["confirmed_ns"])
     done_ns = max(at_ns for at_ns in times if at_ns != NEVER)
     in_course = fault["planned_ns"] <= boot.ended_ns and boot.dying_ns <= done_ns
-    by_itself = any(
-        one["kind"] == UNPLANNED
-        and run.bookies.get(one["target"]) == boot.bookie
-        and boot.dying_ns <= one["confirmed_ns"] <= boot.ended_ns
-        for one in run.faults
+    name = run.bookie_name(boot.bookie)
+    return (
+        in_course
+        and name in fault["target"].split(",")
+        and not any(
+            (one["kind"], one["target"]) == (UNPLANNED, name)
+            and boot.dying_ns <= one["confirmed_ns"] <= boot.ended_ns
+            for one in run.faults
+        )
     )
-    named = run.bookie_name(boot.bookie) in fault["target"].split(",")
-    return named and in_course and not by_itself
 
 
 def altered(run: RunFacts) -> frozenset[int]:

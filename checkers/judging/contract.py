@@ -20,7 +20,8 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Self, TypeVar, cast
+from operator import itemgetter
+from typing import Any, NamedTuple, Self, TypeVar, TypeVarTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -35,10 +36,11 @@ from protocol.addresses import MAX_BOOKIES
 from protocol.faults import Loses
 
 Answer = TypeVar("Answer")
+Given = TypeVarTuple("Given")
 Places = NDArray[np.intp]
 Columns = Mapping[str, Column]
-Known = dict[Callable[..., Any], Any]
-"""Results by the function that computed them."""
+Known = dict[Callable[..., Any], tuple[Any, ...]]
+"""By function: what it was given besides, and its result unless that is what it is a function of."""
 EVERY_LEDGER = -1
 
 
@@ -48,14 +50,14 @@ class Memoized:
     __slots__ = ()
     _known: Known
 
-    def memo(self, function: Callable[[Self], Answer]) -> Answer:
-        """``function`` of this, worked out once."""
-        if function not in self._known:
-            answer = function(self)
+    def memo(self, function: Callable[[Self, *Given], Answer], *given: *Given) -> Answer:
+        """``function`` of this, and of what is ``given``: worked out once, and again if other is given."""
+        if function not in self._known or self._known[function][0] != given:
+            answer = function(self, *given)
             # A reference to itself would be a cycle, which keeps rows until the collector comes.
-            self._known[function] = None if answer is self else answer
-        kept = self._known[function]
-        return cast("Answer", self if kept is None else kept)
+            self._known[function] = (given,) if answer is self else (given, answer)
+        _, *kept = self._known[function]
+        return cast("Answer", kept[0] if kept else self)
 
 
 class Rows(Memoized, Mapping[str, Column]):
@@ -312,10 +314,7 @@ class RunFacts(Memoized):
 
     def events(self, *names: str) -> Iterator[Event]:
         """The rows of ``servers`` with these events (none named: all), in their order."""
-        for row in self.servers:
-            if not names or row["event"] in names:
-                what = row["server"], row["boot"], row["event"]
-                yield Event(*what, row["earliest_ns"], row["latest_ns"], json.loads(row["detail"]))
+        return (event for event in self.memo(_events) if not names or event.name in names)
 
     def client_name(self, number: int) -> str:
         """The plan's name of a client number, or ``client 107`` for one it does not know."""
@@ -363,3 +362,8 @@ class RunFacts(Memoized):
         """Sentences on why the evidence in these tables is not whole: then nothing is ``valid``."""
         open_ended = [] if self.complete else ["the evidence was not closed in order"]
         return open_ended + [f"damaged evidence: {damage}" for damage in self.damage_to(tables)]
+
+
+def _events(run: RunFacts) -> Sequence[Event]:
+    columns = itemgetter("server", "boot", "event", "earliest_ns", "latest_ns")
+    return [Event._make((*columns(row), json.loads(row["detail"]))) for row in run.servers]

@@ -67,7 +67,7 @@ class Replicas(Checker):
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """The copies that bookies showed, and the entries that fall short, of the ledgers to be judged."""
-        judged = _JudgedPass(facts, run)
+        judged = facts.memo(_JudgedPass, run)
         rows = batch.census.where(pass_number=judged.number)
         due = judged.due(np.unique(rows["ledger"]).tolist())
         shown = Shown.from_rows(rows.filter(np.isin(rows["ledger"], [*due])))
@@ -79,7 +79,7 @@ class Replicas(Checker):
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs an auditor that was quiet before the last but one pass, and an answer of each bookie."""
-        judged, lacking = _JudgedPass(facts, run), run.shortcomings(_RESTS_ON)
+        judged, lacking = facts.memo(_JudgedPass, run), run.shortcomings(_RESTS_ON)
         if len(facts.memo(passes)) < 2 and not lacking:
             lacking.append("there were no two passes of the census at the end")
         every = [] if lacking else list(judged.cases(found))

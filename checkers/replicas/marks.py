@@ -33,6 +33,7 @@ from protocol.addresses import name_of_id
 ENOUGH = 5
 """Failed tries in a row that are an anomaly: transient causes, such as a lost connection, end sooner."""
 _LIVES, _NODES = ("started", "exit"), ("znode_created", "znode_gone")
+_BACK = ("started", "znode_created")
 _CHANGES = (*_LIVES, *_NODES, "repair_disabled", "repair_enabled")
 
 
@@ -123,8 +124,9 @@ def absences(repair: Repair) -> Iterator[Absence]:
     for since_ns, until_ns in _calm(repair.run, repair.by_ns):
         within = [(began, ended) for began, ended in audits if since_ns < began and ended < until_ns]
         rows = [within[at : at + ENOUGH] for at in range(len(within) - ENOUGH + 1)]
-        for name in _gone(repair.run, since_ns) if rows else ():
-            yield from (Absence(name, row[0][0], max(ended for _, ended in row)) for row in rows)
+        for name in repair.run.bookies if rows else ():
+            if _is_gone(name, since_ns, repair.run):
+                yield from (Absence(name, row[0][0], max(ended for _, ended in row)) for row in rows)
 
 
 def not_marked(
@@ -147,7 +149,7 @@ def not_marked(
                 f"{lost} had ended, and its registration had vanished",
                 f"{ENOUGH} audits began and ended between {run.time_text(began_ns)} and "
                 f"{run.time_text(ended_ns)}; nothing else changed, and no fault was active",
-                Repair(run, ended_ns).summary_of(ledger),
+                repair.summary_of(ledger, ended_ns),
             )
 
 
@@ -166,14 +168,14 @@ def unmarked_early(ledger: int, chain: tuple[Version, ...], lac: int, repair: Re
     for mark, end in pairwise(repair.marks.get(ledger, ())):
         versions = in_force(chain, end.earliest_ns, end.latest_ns)
         for lost in missing(mark) if end.name == UNMARKED and versions else ():
-            back = any(
-                event.server == lost
+            back = (
+                event.name in _BACK
                 and event.latest_ns >= mark.earliest_ns
                 and event.earliest_ns <= end.latest_ns
-                for event in run.events("started", "znode_created")
+                for event in run.memo(_presence).get(lost, ())
             )
             named = all(_names(version, lost, due) for version in versions)
-            if named and not back and lost in _gone(run, mark.earliest_ns) and lost not in found:
+            if named and lost not in found and not any(back) and _is_gone(lost, mark.earliest_ns, run):
                 found.add(lost)
                 yield run.finding(
                     "replicas/unmarked_unrepaired",
@@ -200,12 +202,16 @@ def _calm(run: RunFacts, by_ns: int) -> Iterator[tuple[int, int]]:
         over_ns = max(over_ns, ended_ns)
 
 
-def _gone(run: RunFacts, at_ns: int) -> Iterator[str]:
-    """The bookies that had ended, and whose registration had vanished, when nothing was changing."""
-    for name in run.bookies:
-        last: dict[bool, str] = {}
-        mine = (one for one in run.events(*_LIVES, *_NODES) if one.server == name and one.latest_ns <= at_ns)
-        for event in sorted(mine, key=lambda event: (event.latest_ns, event.earliest_ns)):
-            last[event.name in _LIVES] = event.name
-        if last == {True: "exit", False: "znode_gone"}:
-            yield name
+def _is_gone(name: str, at_ns: int, run: RunFacts) -> bool:
+    """Whether a bookie had ended, and its registration had vanished, when nothing was changing."""
+    before = (event for event in run.memo(_presence).get(name, ()) if event.latest_ns <= at_ns)
+    return {event.name in _LIVES: event.name for event in before} == {True: "exit", False: "znode_gone"}
+
+
+def _presence(run: RunFacts) -> Mapping[str, list[Event]]:
+    """Bookie -> its starts, ends and registrations, by time."""
+    found: dict[str, list[Event]] = {name: [] for name in run.bookies}
+    events = (event for event in run.events(*_LIVES, *_NODES) if event.server in found)
+    for event in sorted(events, key=lambda event: (event.latest_ns, event.earliest_ns)):
+        found[event.server].append(event)
+    return found

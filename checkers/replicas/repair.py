@@ -60,9 +60,9 @@ class Repair:
             return None
         return max(marks[-1].latest_ns for marks in self.marks.values()) - min(known)
 
-    def summary_of(self, ledger: int) -> str:
-        """How the ledger's marks ended, as a sentence."""
-        marks = self.marks.get(ledger, ())
+    def summary_of(self, ledger: int, by_ns: int = NEVER) -> str:
+        """How the ledger's marks had ended by then (ns), as a sentence."""
+        marks = [mark for mark in self.marks.get(ledger, ()) if mark.earliest_ns < by_ns]
         if not marks:
             return "the ledger was never marked under-replicated"
         lacking = next((", ".join(missing(mark)) for mark in reversed(marks) if mark.name == MARKED), "")

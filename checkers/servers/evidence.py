@@ -222,14 +222,19 @@ def logged_boots(run: RunFacts, known: Histories, found: Found) -> list[LoggedBo
 
     Rows of boot 0 (ZooKeeper's own order of registrations and cookies) belong to none.
     """
-    events: dict[tuple[str, int], dict[str, list[Event]]] = {}
-    for event in run.events():
-        events.setdefault((event.server, event.boot), {}).setdefault(event.name, []).append(event)
     boots: list[LoggedBoot] = []
     for bookie, records in sorted(boots_of(run).items()):
         mine: list[LoggedBoot] = []
         for record in records:
-            own = events[run.bookie_name(bookie), record.number]
+            own = run.memo(events_by_boot)[run.bookie_name(bookie), record.number]
             mine.append(LoggedBoot(record, own, tuple(mine), run, known, found))
         boots += mine
     return boots
+
+
+def events_by_boot(run: RunFacts) -> Mapping[tuple[str, int], Mapping[str, Sequence[Event]]]:
+    """(Server, boot) -> its events by name, in their order. Ask for them by ``run.memo``."""
+    events: dict[tuple[str, int], dict[str, list[Event]]] = {}
+    for event in run.events():
+        events.setdefault((event.server, event.boot), {}).setdefault(event.name, []).append(event)
+    return events

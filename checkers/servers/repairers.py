@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from checkers.facts.alterations import injected
 from checkers.judging.contract import Event, RunFacts
-from checkers.servers.evidence import LOG_READ
+from checkers.servers.evidence import LOG_READ, events_by_boot
 from checkers.servers.rules import Broken
 from evidence.schemas import FaultRow
 from protocol.addresses import ZOOKEEPER, is_autorecovery
@@ -30,8 +30,8 @@ def repair_ended(run: RunFacts) -> Iterator[Broken]:
         orderly = (end.detail.get("signal"), end.detail.get("code")) == (None, 0)
         if not (orderly and is_autorecovery(end.server)) or end.server in run.may_end:
             continue
-        log = [event for event in run.events() if (event.server, event.boot) == (end.server, end.boot)]
-        first = {event.name: event for event in reversed(log)}
+        log = run.memo(events_by_boot)[end.server, end.boot]
+        first = {name: events[0] for name, events in log.items()}
         lost, died = first.get("session_lost"), first.get("worker_died")
         if died and (lost is None or died.latest_ns < lost.earliest_ns):
             proof = f"an uncaught exception had ended its worker by {run.time_text(died.latest_ns)}"

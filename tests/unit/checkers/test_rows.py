@@ -38,6 +38,18 @@ def test_a_function_of_rows_is_worked_out_once(rows):
     assert len(asked) == 1
 
 
+def test_a_function_of_rows_and_something_else_is_worked_out_again_for_another(rows):
+    asked = []
+
+    def only(part, kind):
+        asked.append(kind)
+        return part if kind == 0 else None
+
+    kinds = [3, 3, 4, 0, 0]
+    assert [rows.memo(only, kind) for kind in kinds] == [None, None, None, rows, rows]
+    assert asked == [3, 4, 0]
+
+
 def test_parts_of_parts_keep_their_order(rows):
     down = Rows.from_table(pa.table({"n": [3, 1, 2], "kind": [1, 1, 2]}), lambda part: np.argsort(part["n"]))
     assert down["n"].tolist() == [1, 2, 3]
