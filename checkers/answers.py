@@ -19,7 +19,7 @@ Mechanism"; ``DataIntegrityCheckImpl#processPreBoot``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -52,21 +52,15 @@ _TEXTS = {
     _LIMBO: "where limbo was due",
     _SHOWN: "that it had shown",
 }
-_READS = (Message.READ, Message.RECOVERY_READ)
+_READS = {Message.READ: "read", Message.RECOVERY_READ: "recovery read"}
 _ENTRY = ("ledger", "entry")
 _WORDS = {Status.ENOENTRY: "no such entry", Status.ENOLEDGER: "no such ledger"}
-_ASKED = {Message.READ: "read", Message.RECOVERY_READ: "recovery read"}
 _RESTS_ON = ("frames", "ledgers", "operations", "holdings", "servers", "faults")
 
 
-def _acks(frames: Rows) -> tuple[Rows, ...]:
-    """What bookies acknowledged, by kind of add."""
-    return tuple(proven_answers_about_entries(frames, kind).where(status=Status.EOK) for kind in ADDS)
-
-
-def _shows(frames: Rows) -> tuple[Rows, ...]:
-    """What bookies showed, by kind of read."""
-    return tuple(proven_answers_about_entries(frames, kind).where(status=Status.EOK) for kind in _READS)
+def _granted(frames: Rows, kinds: Iterable[Message]) -> list[Rows]:
+    """What bookies acknowledged, by kind of add, or showed, by kind of read."""
+    return [proven_answers_about_entries(frames, kind).where(status=Status.EOK) for kind in kinds]
 
 
 def _denials(frames: Rows) -> tuple[Rows, ...]:
@@ -76,7 +70,7 @@ def _denials(frames: Rows) -> tuple[Rows, ...]:
 
 
 def _serving(batch: Batch) -> list[Columns]:
-    parts = (*batch.frames.memo(_acks), *batch.frames.memo(_denials))
+    parts = (*_granted(batch.frames, ADDS), *batch.frames.memo(_denials))
     return [{"ledger": part["ledger"], "boot_id": boot_ids(part)} for part in parts]
 
 
@@ -116,11 +110,11 @@ class Answers(Checker):
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """The denials that no bookie may give; neighbouring entries that one boot denied are one row."""
         frames = batch.frames
-        acks, denied = frames.memo(_acks), _table(frames.memo(_denials), *Denied._fields[1:])
+        denied = _table(frames.memo(_denials), *Denied._fields[1:])
         wrong = _wrong(denied, batch, facts, run) if denied.num_rows else ()
         return Found.from_tables(
             *wrong,
-            acknowledged=sum(part.num_rows for part in acks),
+            acknowledged=sum(part.num_rows for part in _granted(frames, ADDS)),
             read=sum(proven_answers_about_entries(frames, kind).num_rows for kind in _READS),
             denied=denied.num_rows,
         )
@@ -158,7 +152,7 @@ def _table(parts: Sequence[Rows], *names: str) -> pa.Table:
 
 def _wrong(denied: pa.Table, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Iterator[pa.Table]:
     """What each rule finds among the denials of a batch, with what it needs for its proof."""
-    owing = _owing(facts, run)
+    owing = facts.memo(_owing, run)
 
     @cache
     def known(ledger: int, boot_id: int) -> tuple[int, ...]:
@@ -171,52 +165,51 @@ def _wrong(denied: pa.Table, batch: Batch, facts: LedgerFacts, run: RunFacts) ->
             for boot, crashed in owing[boot_id]
         )
 
-    own, held = _said_before(denied, batch.frames.memo(_acks)), _on_disk(denied, batch.memo(on_disks), run)
-    after = denied.filter(pc.is_in(denied["boot_id"], pa.array(list(owing), pa.int64())))
-    flushed = _flushed(denied, batch.frames.memo(_acks), run.memo(flushed_since))
-    durable = _flushed(denied, batch.frames.memo(_acks), run.memo(durable_since))
-    durable = _others(_others(durable, held), flushed)
+    acked = _with_answers(denied, _granted(batch.frames, ADDS))
+    own, held = _said_before(acked), _on_disk(denied, batch.memo(on_disks), run)
+    flushed, durable = (_kept(acked, run.memo(since)) for since in (flushed_since, durable_since))
+    durable = _others(durable, held, flushed)
     ledger, entry, boot_id, acked_ns = (ints(durable[name]) for name in (*_ENTRY, "acked_by", "acked_ns"))
     durable = durable.filter(pa.array(synced(ledger, entry, boot_id, acked_ns, batch, facts)))
-    after = _in_time(after, marked, "until_ns", "marking", "crashed")
-    shown = denied.filter(pc.is_in(denied["boot_id"], pa.array(_reliable(denied, run), pa.int64())))
-    for other in (own, flushed, durable, held, after):
-        shown = _others(shown, other)
-    shown = _said_before(shown, batch.frames.memo(_shows))
-    yield _rows(_OWN, _in_time(own, known, "until_ns"), *Acked._fields)
-    yield _rows(_FLUSHED, _in_time(flushed, known, "until_ns"), *Acked._fields)
-    yield _rows(_DURABLE, _in_time(durable, known, "until_ns"), *Acked._fields)
-    yield _rows(_HELD, _in_time(held, known, "until_ns"), "died")
-    yield _rows(_LIMBO, after, "marking", "crashed")
-    yield _rows(_SHOWN, _in_time(shown, known, "until_ns"), *Acked._fields)
+    limbo = _in_time(_of_boots(denied, owing), marked, "marking", "crashed")
+    shown = _others(_of_boots(denied, _reliable(denied, run)), own, flushed, durable, held, limbo)
+    shown = _said_before(_with_answers(shown, _granted(batch.frames, _READS)))
+    for kind, wrong in {_OWN: own, _FLUSHED: flushed, _DURABLE: durable, _SHOWN: shown}.items():
+        yield _rows(kind, _in_time(wrong, known), *Acked._fields)
+    yield _rows(_HELD, _in_time(held, known), "died")
+    yield _rows(_LIMBO, limbo, "marking", "crashed")
 
 
-def _said_before(denied: pa.Table, answers: Sequence[Rows]) -> pa.Table:
-    """Denials asked for after the same boot's EOK to an add or a read of the entry had been received."""
-    taken = _table(answers, "kind", "received_ns").rename_columns(
-        {"kind": "added", "received_ns": "acked_ns"}
-    )
-    both = taken.join(denied, ["ledger", "entry", "boot_id"], join_type="inner", use_threads=False)
-    both = both.append_column("acked_by", both["boot_id"])
-    return both.filter(pc.less(both["acked_ns"], both["asked_ns"]))
+def _of_boots(denied: pa.Table, boots: Iterable[int]) -> pa.Table:
+    return denied.filter(pc.is_in(denied["boot_id"], pa.array([*boots], pa.int64())))
 
 
-def _flushed(denied: pa.Table, acks: Sequence[Rows], since: Mapping[int, int]) -> pa.Table:
-    """Denials of what an earlier boot acknowledged, if each boot from that one on was shut down cleanly."""
-    first = np.array([since.get(one, one) for one in denied["boot_id"].to_pylist()], dtype=np.int64)
-    denied = denied.append_column("first", pa.array(first))
-    denied = denied.filter(pc.less(denied["first"], denied["boot_id"]))
-    taken = _table(acks, "kind", "received_ns")
-    taken = taken.rename_columns({"kind": "added", "received_ns": "acked_ns", "boot_id": "acked_by"})
-    both = taken.join(denied, ["ledger", "entry"], join_type="inner", use_threads=False)
-    mine = pc.and_(pc.less_equal(both["first"], both["acked_by"]), pc.less(both["acked_by"], both["boot_id"]))
-    return both.filter(mine)
+def _with_answers(denied: pa.Table, answers: Sequence[Rows]) -> pa.Table:
+    """Each denial with the first answer of each kind that each boot of a bookie gave about the entry."""
+    said = _table(answers, "kind", "received_ns")
+    said = said.group_by([*_ENTRY, "boot_id", "kind"], use_threads=False).aggregate([("received_ns", "min")])
+    said = said.rename_columns([*_ENTRY, "acked_by", "added", "acked_ns"])
+    return said.join(denied, [*_ENTRY], join_type="inner", use_threads=False)
 
 
-def _others(denied: pa.Table, known: pa.Table) -> pa.Table:
-    """The denials of entries by boots that another rule does not have already."""
+def _said_before(answered: pa.Table) -> pa.Table:
+    """The denials asked for after the same boot's answer had been received."""
+    same = pc.equal(answered["acked_by"], answered["boot_id"])
+    return answered.filter(pc.and_(same, pc.less(answered["acked_ns"], answered["asked_ns"])))
+
+
+def _kept(acked: pa.Table, since: Mapping[int, int]) -> pa.Table:
+    """The denials of what an earlier boot acknowledged, if all boots from that one on kept what they had."""
+    boot_id, acked_by = np.asarray(acked["boot_id"]), np.asarray(acked["acked_by"])
+    first = ints([since.get(one, one) for one in boot_id.tolist()])
+    return acked.filter(pa.array((first <= acked_by) & (acked_by < boot_id)))
+
+
+def _others(denied: pa.Table, *known: pa.Table) -> pa.Table:
+    """The denials of entries by boots that no other rule has already."""
     keys = [*_ENTRY, "boot_id"]
-    return denied.join(known.select(keys), keys, join_type="left anti", use_threads=False)
+    have = pa.concat_tables(one.select(keys) for one in known)
+    return denied.join(have, keys, join_type="left anti", use_threads=False)
 
 
 def _reliable(denied: pa.Table, run: RunFacts) -> list[int]:
@@ -233,22 +226,22 @@ def _on_disk(denied: pa.Table, disks: Mapping[int, Spans], run: RunFacts) -> pa.
     serves. A disk that a fault may have changed since, or that lost power again, proves nothing any more.
     """
     parts = [denied.slice(0, 0).append_column("died", pa.array([], pa.int64()))]
-    ledger, entry, boot_id = (np.asarray(denied[name]) for name in ("ledger", "entry", "boot_id"))
-    for died, held in disks.items():
-        later = (boot_id > died) & (boot_id < boot_id_of(bookie_of(died) + 1, 0)) & held.has(ledger, entry)
-        if died not in run.memo(altered):
-            both = denied.filter(pa.array(later))
-            parts.append(both.append_column("died", pa.array(np.full(both.num_rows, died))))
+    ledger, entry, boot_id = (np.asarray(denied[name]) for name in (*_ENTRY, "boot_id"))
+    for died in disks.keys() - run.memo(altered):
+        later = (boot_id > died) & (boot_id < boot_id_of(bookie_of(died) + 1, 0))
+        both = denied.filter(pa.array(later & disks[died].has(ledger, entry)))
+        parts.append(both.append_column("died", pa.array(np.full(both.num_rows, died))))
     return pa.concat_tables(parts)
 
 
-def _in_time(denied: pa.Table, due: Callable[[int, int], tuple[int, ...]], *names: str) -> pa.Table:
-    """The denials received before ``until_ns``; ``due`` gives columns ``names`` of a ledger and a boot."""
+def _in_time(denied: pa.Table, due: Callable[[int, int], tuple[int, ...]], *why: str) -> pa.Table:
+    """The denials received before a time; ``due`` gives it and the columns ``why``, by ledger and boot."""
     keys = (denied[name].to_pylist() for name in ("ledger", "boot_id"))
     dues = [due(*one) for one in zip(*keys, strict=True)]
-    for name, column in zip(names, np.array(dues, dtype=np.int64).reshape(-1, len(names)).T, strict=True):
+    until_ns, *columns = np.array(dues, dtype=np.int64).reshape(-1, 1 + len(why)).T
+    for name, column in zip(why, columns, strict=True):
         denied = denied.append_column(name, pa.array(column))
-    return denied.filter(pc.less(denied["received_ns"], denied["until_ns"]))
+    return denied.filter(pc.less(denied["received_ns"], pa.array(until_ns)))
 
 
 def _rows(kind: str, wrong: pa.Table, *why: str) -> pa.Table:
@@ -275,7 +268,8 @@ def _owing(facts: LedgerFacts, run: RunFacts) -> Mapping[int, list[tuple[Boot, B
     A boot that never served may not have finished marking. A disk that was wiped or altered since
     the unclean end has no marker and no mark, and owes nothing.
     """
-    served = {*facts.columns(SERVED)["boot_id"].tolist(), *run.memo(_ready)}
+    ready = (boot_id for boot_id, _ in boot_events(run, "answering"))
+    served = {*facts.columns(SERVED)["boot_id"].tolist(), *ready}
     owing: dict[int, list[tuple[Boot, Boot]]] = {}
     for bookie, boots in boots_of(run).items():
         if run.bookie_name(bookie) not in run.guarded:
@@ -289,11 +283,6 @@ def _owing(facts: LedgerFacts, run: RunFacts) -> Mapping[int, list[tuple[Boot, B
                 if not any(change.began_ns <= boot.ended_ns for change in changes):
                     owing.setdefault(boot.id, []).append((earlier, crash))
     return owing
-
-
-def _ready(run: RunFacts) -> frozenset[int]:
-    """The boots that answered their readiness probe."""
-    return frozenset(boot_id for boot_id, _ in boot_events(run, "answering"))
 
 
 def _crashed(earlier: Sequence[Boot], served: set[int]) -> Boot | None:
@@ -317,7 +306,7 @@ def _finding(kind: str, row: Row, run: RunFacts) -> Finding:
         f"{who} denied {entries_text(row.first, row.last)} {_TEXTS[kind]}",
         _why(kind, row, boot_id, why, run),
         f"{who} answered {_WORDS[Status(denied.status)]} to {run.source_name(denied.source)}'s "
-        f"{_ASKED[Message(denied.kind)]} of entry {row.first}: "
+        f"{_READS[Message(denied.kind)]} of entry {row.first}: "
         f"asked not before {run.time_text(denied.asked_ns)}, "
         f"received by {run.time_text(denied.received_ns)}",
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 from checkers.facts.ledgers import histories
 from checkers.facts.versions import duties, in_force
@@ -11,47 +11,35 @@ from checkers.facts.wire import LOGGED
 from checkers.facts.wording import entries_text, operation_text
 from checkers.judging.contract import LedgerFacts, RunFacts
 from checkers.judging.found import Found, Row, capped_rows
-from checkers.lac.acks import FORMER, REPLACED, TOO_SOON, UNACKED, Ack, AckedEarly, Covering, quorum, unjudged
+from checkers.lac.acks import EARLY, KINDS, TOO_SOON, UNACKED, Ack, AckedEarly, Covering, quorum, unjudged
 from checkers.sets.spans import ints
 from evidence.findings import Finding
 from protocol.wording import counted
 
 
-class AckRows(NamedTuple):
-    """Adds acknowledged too soon or by replaced bookies, LACs that came too soon, writers without frames.
+def ack_rows(found: Found, facts: LedgerFacts, run: RunFacts) -> tuple[dict[str, list[Row]], list[int]]:
+    """The rows of each kind, whose proofs are :class:`AckedEarly` or :class:`Covering`, and some writers.
 
-    The proofs are :class:`AckedEarly` and :class:`Covering`.
+    No rows where the rule cannot be judged, and none too soon of these writers: their links are not in the
+    wire log.
     """
-
-    early: list[Row]
-    replaced: list[Row]
-    former: list[Row]
-    unacked: list[Row]
-    unlogged: list[int]
-
-
-def ack_rows(found: Found, facts: LedgerFacts, run: RunFacts) -> AckRows:
-    """No rows where the rule cannot be judged, and none of writers whose links are not in the wire log."""
     if unjudged(run):
-        return AckRows([], [], [], [], [])
+        return {kind: [] for kind in KINDS}, []
     logged = set(facts.columns(LOGGED)["source"].tolist())
-    early, replaced, former = (
-        sorted(found.firsts(kind, 1), key=lambda row: (row.proof[0], row))
-        for kind in (TOO_SOON, REPLACED, FORMER)
-    )
-    unlogged = {AckedEarly(*row.proof).client for row in early} - logged
-    early = [row for row in early if AckedEarly(*row.proof).client in logged]
-    return AckRows(early, replaced, former, found.runs(UNACKED), sorted(unlogged))
+    rows = {kind: sorted(found.firsts(kind, 1), key=lambda row: (row.proof[0], row)) for kind in EARLY}
+    unlogged = {AckedEarly(*row.proof).client for row in rows[TOO_SOON]} - logged
+    rows[TOO_SOON] = [row for row in rows[TOO_SOON] if AckedEarly(*row.proof).client in logged]
+    return {**rows, UNACKED: found.runs(UNACKED)}, sorted(unlogged)
 
 
-def ack_findings(rows: AckRows, found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
+def ack_findings(
+    rows: Mapping[str, list[Row]], found: Found, facts: LedgerFacts, run: RunFacts
+) -> Iterator[Finding]:
     """The proof is of the first entry of each row."""
     acks = {where: [Ack(*one) for one in proofs] for where, proofs in found.by_entry("ack").items()}
-    for kind, early in ((TOO_SOON, rows.early), (REPLACED, rows.replaced), (FORMER, rows.former)):
-        for row in capped_rows(early):
-            yield _acked_early(kind, row, acks.get(row[:2], []), facts, run)
-    for row in capped_rows(rows.unacked):
-        yield _not_acked(row, acks.get(row[:2], []), facts, run)
+    for kind, those in rows.items():
+        state = _not_acked if kind == UNACKED else partial(_acked_early, kind)
+        yield from (state(row, acks.get(row[:2], []), facts, run) for row in capped_rows(those))
 
 
 def _acked_early(kind: str, row: Row, acks: list[Ack], facts: LedgerFacts, run: RunFacts) -> Finding:

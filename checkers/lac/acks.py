@@ -34,7 +34,7 @@ from checkers.facts.versions import Version, duties, in_force
 from checkers.facts.wire import LOGGED, answers
 from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, by_ledger, value_at
 from checkers.judging.found import Found, first_rows, span_rows
-from checkers.sets.ordering import changes
+from checkers.sets.ordering import begins, changes
 from checkers.sets.spans import Bools, Ints, Spans, ints
 from evidence.codes import NEVER, Kind, Message, Outcome, Status
 from protocol.metadata import LedgerState
@@ -42,6 +42,9 @@ from protocol.metadata import LedgerState
 TABLES = ("operations", "ledgers", "frames")
 TOO_SOON, REPLACED, FORMER = "acked_too_soon", "acked_by_replaced", "acked_by_former"
 UNACKED = "covers_unacked"
+EARLY = (TOO_SOON, REPLACED, FORMER)
+"""What adds are found to be; ``UNACKED`` are LACs."""
+KINDS = (*EARLY, UNACKED)
 SETTLED_NS = 10 * 10**9
 """An add that is invoked so long after the last change of its ledger's bookies was not in progress then."""
 _REFUSALS = tuple(sorted(set(Status) - {Status.EOK, Status.NONE}))
@@ -118,14 +121,12 @@ def check_acks(batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
     covered = _covered(batch.operations.memo(tried), facts)
     late = _count_acks(covered, _first(acks, "ledger", "entry", "bookie")) < _needed(facts, covered)
     settled = _settled(replaced, facts)
-    too_soon = _too_early_rows(TOO_SOON, early)
-    by_replaced = _too_early_rows(REPLACED, replaced.filter(pa.array(~settled)))
-    by_former = _too_early_rows(FORMER, replaced.filter(pa.array(settled)))
+    adds = (early, replaced.filter(pa.array(~settled)), replaced.filter(pa.array(settled)))
     unacked = _spans(UNACKED, covered.filter(pa.array(late)), *Covering._fields)
-    rows = pa.concat_tables([too_soon, by_replaced, by_former, unacked])
+    rows = pa.concat_tables([*map(_too_early_rows, EARLY, adds), unacked])
     shown = Spans.from_entries(rows["ledger"], rows["first"]).has(*_columns(acks, "ledger", "entry"))
     ack = _spans("ack", acks.filter(pa.array(shown)), *Ack._fields)
-    return Found.from_tables(too_soon, by_replaced, by_former, unacked, ack, acked_in_time=in_time.num_rows)
+    return Found.from_tables(rows, ack, acked_in_time=in_time.num_rows)
 
 
 def _too_early_rows(kind: str, adds: pa.Table) -> pa.Table:
@@ -195,15 +196,16 @@ def _by_replaced(adds: pa.Table, acks: pa.Table, facts: LedgerFacts, run: RunFac
     if not moved.any():
         return found
     row, bookie = _in_time(adds, acks, ["ledger", "entry", "client"])
-    for one in np.unique(ledger[moved]).tolist():
-        mine = np.flatnonzero(moved & (ledger == one))
-        has = {b: np.isin(mine, row[bookie == b]) for b in np.unique(bookie).tolist()}
+    has = {b: np.bincount(row[bookie == b], minlength=len(ledger)) > 0 for b in np.unique(bookie).tolist()}
+    places = np.flatnonzero(moved)
+    places = places[np.argsort(ledger[places], kind="stable")]
+    for mine in np.split(places, begins(ledger[places])[1:]):
         known, enough = np.zeros((2, len(mine)), dtype=np.bool_)
-        for version, then in _at(facts.memo(histories).versions[one], due_ns[mine]):
+        for version, then in _at(facts.memo(histories).versions[int(ledger[mine[0]])], due_ns[mine]):
             due = duties((version,), entry[mine], run.bookies)
-            number = sum(
-                (duty & has[b] for b, duty in due.items() if b in has), np.zeros(len(mine), np.int64)
-            )
+            number = np.zeros(len(mine), dtype=np.int64)
+            for b in due.keys() & has.keys():
+                number += due[b] & has[b][mine]
             known |= then
             enough |= then & (number >= version.shape[2])
         found[mine] = known & ~enough

@@ -40,24 +40,13 @@ from checkers.facts.wire import UNPROVEN, proven_answers_about_entries, requests
 from checkers.facts.wording import entries_text, operation_text
 from checkers.judging.checker import Checker
 from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
-from checkers.judging.found import (
-    Found,
-    Row,
-    capped_rows,
-    first_rows,
-    ledger_rows,
-    proof_columns,
-    set_rows,
-)
+from checkers.judging.found import Found, Row, capped_rows, first_rows, ledger_rows, proof_columns, set_rows
 from checkers.lac.ack_findings import ack_findings, ack_rows
 from checkers.lac.acks import (
     FACTS,
     FIRST_RECEIVED,
-    FORMER,
-    REPLACED,
+    KINDS,
     TABLES,
-    TOO_SOON,
-    UNACKED,
     check_acks,
     recovery_began,
     tried,
@@ -116,17 +105,7 @@ class Lac(Checker):
     name = "lac"
     tables = TABLES
     needed = "whole evidence, and at least one LAC that a client received"
-    kinds = (
-        "went_back",
-        "beyond_close",
-        "covers_unsent",
-        TOO_SOON,
-        REPLACED,
-        FORMER,
-        UNACKED,
-        _OUTSIDE,
-        FORCED_TOO_SOON,
-    )
+    kinds = ("went_back", "beyond_close", "covers_unsent", *KINDS, _OUTSIDE, FORCED_TOO_SOON)
     figures = ("told", "low_answers", "acked_in_time")
     facts = (HIGHEST_LAC, SENT_LAC, ADDED, FORCES, CONFIRMED, *FACTS)
 
@@ -157,7 +136,7 @@ class Lac(Checker):
         back = list(_back_findings(found, run))
         beyond = [] if put_back_hidden(run) else list(_beyond_findings(found, facts, run))
         unsent = [] if lacking else list(_covers_unsent(found, facts, run))
-        acks = ack_rows(found, facts, run)
+        acks, unlogged = ack_rows(found, facts, run)
         strays = [] if unjudged(run) else found.firsts(_OUTSIDE, 1)
         forces = [] if unjudged(run) else list(forced_too_soon(facts, run))
         findings = [
@@ -181,14 +160,11 @@ class Lac(Checker):
                 "went_back": sum(finding.count for finding in back),
                 "beyond_close": len(beyond),
                 "covers_unsent": sum(finding.count for finding in unsent),
-                TOO_SOON: sum(row.number for row in acks.early),
-                REPLACED: sum(row.number for row in acks.replaced),
-                FORMER: sum(row.number for row in acks.former),
-                UNACKED: sum(row.number for row in acks.unacked),
+                **{kind: sum(row.number for row in rows) for kind, rows in acks.items()},
                 _OUTSIDE: sum(row.number for row in strays),
                 FORCED_TOO_SOON: len(forces),
             },
-            notes=_notes(received, low_answers, acks.unlogged, run),
+            notes=_notes(received, low_answers, unlogged, run),
         )
 
 

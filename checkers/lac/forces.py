@@ -8,7 +8,10 @@ was passed on to the writer between the invocation of the force and its end.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 
 from checkers.facts.parts import identified
 from checkers.facts.wire import LOGGED, answers
@@ -46,24 +49,23 @@ CONFIRMED = LedgerFact(
 def forced_too_soon(facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
     """Forces that ended ok when fewer than AQ bookies can have confirmed them; of clients in the wire log."""
     logged = set(facts.columns(LOGGED)["source"].tolist())
-    for ledger, client, seq, entry, invoked_ns, completed_ns in facts.rows(FORCES):
-        passed = [
-            (at, bookie) for _, _, bookie, at in facts.rows(CONFIRMED, ledger, client) if at >= invoked_ns
-        ]
-        bookies = {bookie for at, bookie in passed if at <= completed_ns}
+    for (ledger, client), forces in groupby(facts.rows(FORCES), key=itemgetter(0, 1)):
+        passed = sorted((at, bookie) for _, _, bookie, at in facts.rows(CONFIRMED, ledger, client))
         needed, who = quorum(facts, ledger), run.client_name(client)
-        if client not in logged or len(bookies) >= needed:
-            continue
-        yield run.finding(
-            f"lac/{FORCED_TOO_SOON}",
-            (ledger, entry, entry),
-            f"{who} got ok for a force before {counted(needed, 'bookie')} had confirmed it",
-            f"metadata: the ack quorum is {needed}",
-            f"{who} got ok at {run.time_text(completed_ns)} for a force after entry {entry} "
-            f"({operation_text(seq)})",
-            *(
-                f"{run.bookie_name(bookie)}'s confirmation was passed on to it at {run.time_text(at)}"
-                f"{', too late' if at > completed_ns else ''}"
-                for at, bookie in sorted(passed)
-            ),
-        )
+        for *_, seq, entry, invoked_ns, completed_ns in forces if client in logged else ():
+            begin, end = (bisect_left(passed, (at,)) for at in (invoked_ns, completed_ns + 1))
+            if len({bookie for _, bookie in passed[begin:end]}) >= needed:
+                continue
+            yield run.finding(
+                f"lac/{FORCED_TOO_SOON}",
+                (ledger, entry, entry),
+                f"{who} got ok for a force before {counted(needed, 'bookie')} had confirmed it",
+                f"metadata: the ack quorum is {needed}",
+                f"{who} got ok at {run.time_text(completed_ns)} for a force after entry {entry} "
+                f"({operation_text(seq)})",
+                *(
+                    f"{run.bookie_name(bookie)}'s confirmation was passed on to it at {run.time_text(at)}"
+                    f"{', too late' if at > completed_ns else ''}"
+                    for at, bookie in passed[begin:]
+                ),
+            )
