@@ -180,6 +180,8 @@ def histories_cut(found: Mapping[SegmentFile, Segment], servers: Iterable[Server
         held[file.client, file.boot].update(slots=segment.slots, torn=segment.torn, ended=segment.ended)
     reported = {(row["server"], row["boot"]) for row in servers if row["event"] == RECORDED}
     for row in servers:
+        if row["event"] not in ("exit", RECORDED):
+            continue
         counts, detail = held[row["server"], row["boot"]], json.loads(row["detail"])
         name = f"{tables_of(row['server'])}: {row['server']} boot {row['boot']}"
         quit_well = row["event"] == "exit" and detail.get("code") == 0
@@ -211,9 +213,11 @@ def copies_missing(
         yield from (f"holdings: {name}-{boot}: {file} is missing" for file in gone)
     started = [row for row in servers if row["event"] == "started"]
     for row in servers:
-        name, boot, detail = row["server"], row["boot"], json.loads(row["detail"])
-        died = row["event"] == "exit" and name in bookies
-        if not died or not unclean(signal=detail.get("signal"), code=detail.get("code")):
+        name, boot = row["server"], row["boot"]
+        if row["event"] != "exit" or name not in bookies:
+            continue
+        detail = json.loads(row["detail"])
+        if not unclean(signal=detail.get("signal"), code=detail.get("code")):
             continue
         again = [one["latest_ns"] for one in started if one["server"] == name and one["boot"] > boot]
         if again and (name, boot) not in copied and not _spoiled(faults, name, min(again)):

@@ -164,7 +164,8 @@ class RunContext:
 
     ``ended_by`` is the first error of the steps while they end; ``deviations`` has what went otherwise than
     planned (:func:`noted`), a sentence each in order of time; ``not_asked`` is the number of questions
-    that the censuses did not ask bookies which no longer answered.
+    that the censuses did not ask bookies which no longer answered. ``attempts`` are the highest entries by
+    ledger of the clients' files that are full, for the next census.
     """
 
     cluster: Cluster
@@ -176,6 +177,7 @@ class RunContext:
     steps: Recorder
     loads: dict[str, RunningLoad] = field(default_factory=dict)
     censuses: int = 0
+    attempts: dict[Path, dict[int, int]] = field(default_factory=dict)
     not_asked: int = 0
     round: int = 1
     left_out: str = ""

@@ -7,6 +7,7 @@ faulted; every bookie that ever held a ledger is asked, straight past every cach
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from cluster.commands import R
 from cluster.interface import ProcessState
@@ -118,7 +119,7 @@ def _done(result: R, do: str) -> R:
 
 def _spans(context: RunContext, ledgers: Iterable[int]) -> list[dict[str, object]]:
     """For each ledger: entries 0..highest id that a client tried to add, asked of every bookie."""
-    highest = _highest_attempts(context.folder)
+    highest = _highest_attempts(context.folder, context.attempts)
     bookies = sorted(context.cluster.bookies)
     spans: list[dict[str, object]] = []
     for ledger in ledgers:
@@ -132,22 +133,29 @@ def _spans(context: RunContext, ledgers: Iterable[int]) -> list[dict[str, object
     return spans
 
 
-def _highest_attempts(folder: RunFolder) -> dict[int, int]:
+def _highest_attempts(folder: RunFolder, known: dict[Path, dict[int, int]]) -> dict[int, int]:
     """Ledger id -> highest id of an add that was invoked, or of an entry that was delivered.
 
-    Read from the clients' histories on the disk, so that a killed client counts too.
+    Read from the clients' histories on the disk, so that a killed client counts too. ``known`` keeps what
+    files hold that are full and have every outcome, for the next census.
     """
     import pyarrow.compute as pc
 
     from evidence.codes import Kind
     from evidence.collect.histories import segment_files
-    from evidence.raw.history import decode
+    from evidence.raw.history import SLOTS, decode
 
     highest: dict[int, int] = {}
-    run_id = int(folder.run()["run_id"])
+    run_id, named = int(folder.run()["run_id"]), pc.field("kind").isin([Kind.ADD, Kind.ENTRY])
     for file in segment_files(folder.operations):
-        named = pc.field("kind").isin([Kind.ADD, Kind.ENTRY])
-        table = decode(file.path.read_bytes(), run_id=run_id).table("operations").filter(named)
-        for row in table.group_by("ledger").aggregate([("entry", "max")]).to_pylist():
-            highest[row["ledger"]] = max(row["entry_max"], highest.get(row["ledger"], -1))
+        found = known.get(file.path)
+        if found is None:
+            segment = decode(file.path.read_bytes(), run_id=run_id)
+            table = segment.table("operations").filter(named)
+            rows = table.group_by("ledger").aggregate([("entry", "max")])
+            found = dict(zip(rows["ledger"].to_pylist(), rows["entry_max"].to_pylist(), strict=True))
+            if segment.ended == SLOTS:
+                known[file.path] = found
+        for ledger, entry in found.items():
+            highest[ledger] = max(entry, highest.get(ledger, -1))
     return highest

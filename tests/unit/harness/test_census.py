@@ -11,6 +11,7 @@ import pytest
 from cluster.commands import CensusCounts
 from evidence.codes import Kind
 from evidence.folder import RunFolder
+from evidence.raw.history import SLOTS
 from harness.recording.finals import take_census
 from protocol.errors import ClientError
 from tests.unit.evidence.history_slots import RUN_ID, add, census, history
@@ -50,6 +51,7 @@ def context(tmp_path: Path, observer: Observer) -> Any:
         cluster=cluster,
         censuses=0,
         not_asked=0,
+        attempts={},
         commands=lambda *_: observer,
         notes=notes,
         note=notes.append,
@@ -68,6 +70,18 @@ def test_every_entry_that_may_exist_is_asked_of_every_bookie(tmp_path: Path) -> 
         (number, [(one["ledger"], one["last"]) for one in spans]) for number, spans in observer.asked
     ] == [(1, [(5, 7), (6, 9), (8, 1), (9, 4)]), (2, [(6, 9)])]
     assert all((one["first"], one["bookies"]) == (0, BOOKIES) for _, spans in observer.asked for one in spans)
+
+
+def test_a_full_file_is_read_for_one_census_only(tmp_path: Path) -> None:
+    observer = Observer(CensusCounts(ok=True))
+    on = context(tmp_path, observer)
+    full = on.folder.operations / "writer-001-000001.hist"
+    full.write_bytes(history(*[add(entry) for entry in range(SLOTS)]))
+    take_census(on)
+    assert on.attempts == {full: {5: SLOTS - 1}}
+    full.write_bytes(history(add(0)))
+    take_census(on)
+    assert [spans[0]["last"] for _, spans in observer.asked] == [SLOTS - 1, SLOTS - 1]
 
 
 def test_the_questions_that_were_not_asked_are_counted(tmp_path: Path) -> None:
