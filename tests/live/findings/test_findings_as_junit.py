@@ -27,6 +27,7 @@ FAILURES = {
     "FenceForgottenTest": "fenceOfLedgerWithoutEntrySurvivesCleanRestart",
     "JournalPreallocationTest": "preallocationLeavesLargeEntryWhole",
     "LengthDamagedTest": "ledgersBehindDamagedLengthAreInLog",
+    "LostWhileDisabledTest": "bookieLostAgainWhileDisabledIsAudited",
     "PreallocationFailedTest": "logBeginsAfterFailedPreallocation",
     "TornRecordTest": "tornRecordIsNotReplayed",
 }
