@@ -151,7 +151,10 @@ def _table(parts: Sequence[Rows], *names: str) -> pa.Table:
 
 
 def _wrong(denied: pa.Table, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Iterator[pa.Table]:
-    """What each rule finds among the denials of a batch, with what it needs for its proof."""
+    """What each rule finds among the denials of a batch, with what it needs for its proof.
+
+    What was durable is left to the disk and to a clean shutdown, what was shown to all other rules.
+    """
     owing = facts.memo(_owing, run)
 
     @cache

@@ -86,8 +86,16 @@ def _boot(key: tuple[int, int], at_ns: int, end: Event | None) -> Boot:
 
 def outlasted(boot: Boot, run: RunFacts) -> bool:
     """Whether no fault of its bookie, and no unclean end, may have taken what a boot had acknowledged."""
-    faults = (effects_of(fault["kind"]).loses for fault in injected(run) if boot.bookie in hit(fault, run))
-    return boot.least_loss is not None and boot.least_loss > max((Loses.MEMORY, *faults))
+    return boot.least_loss is not None and boot.least_loss > run.memo(_losses)[boot.bookie]
+
+
+def _losses(run: RunFacts) -> Mapping[int, Loses]:
+    """Bookie -> the most that an unclean end or a fault of it may have taken."""
+    found = dict.fromkeys(run.bookies.values(), Loses.MEMORY)
+    for fault in injected(run):
+        for bookie in hit(fault, run):
+            found[bookie] = max(found[bookie], effects_of(fault["kind"]).loses)
+    return found
 
 
 def boot_id_of(bookie: Numbers, boot: Numbers) -> Numbers:

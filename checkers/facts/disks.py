@@ -55,17 +55,21 @@ def fallen(run: RunFacts) -> frozenset[int]:
 
     It was in course when they died. A kill takes no journaled add, a loss of power none that was synced.
     """
-    ended = [fault for fault in injected(run) if effects_of(fault["kind"]).ends]
+    ending: dict[str, list[FaultRow]] = {name: [] for name in run.bookies}
+    for fault in injected(run):
+        if effects_of(fault["kind"]).ends:
+            for name in ending.keys() & fault["target"].split(","):
+                ending[name].append(fault)
     return frozenset(
         boot.id
-        for boots in boots_of(run).values()
+        for bookie, boots in boots_of(run).items()
         for boot in boots
-        if boot.unclean and any(_ended_by(fault, boot, run) for fault in ended)
+        if boot.unclean and any(_ended_by(fault, boot, run) for fault in ending[run.bookie_name(bookie)])
     )
 
 
 def _ended_by(fault: FaultRow, boot: Boot, run: RunFacts) -> bool:
-    """Whether a fault of the run that may take that much was being injected as the boot died.
+    """Whether a fault of its bookie that may take that much was being injected as the boot died.
 
     Not where an unplanned end of the bookie was recorded.
     """
@@ -74,15 +78,10 @@ def _ended_by(fault: FaultRow, boot: Boot, run: RunFacts) -> bool:
     times = (fault["injected_ns"], fault["confirmed_ns"])
     done_ns = max(at_ns for at_ns in times if at_ns != NEVER)
     in_course = fault["planned_ns"] <= boot.ended_ns and boot.dying_ns <= done_ns
-    name = run.bookie_name(boot.bookie)
-    return (
-        in_course
-        and name in fault["target"].split(",")
-        and not any(
-            (one["kind"], one["target"]) == (UNPLANNED, name)
-            and boot.dying_ns <= one["confirmed_ns"] <= boot.ended_ns
-            for one in run.faults
-        )
+    return in_course and not any(
+        (one["kind"], one["target"]) == (UNPLANNED, run.bookie_name(boot.bookie))
+        and boot.dying_ns <= one["confirmed_ns"] <= boot.ended_ns
+        for one in run.faults
     )
 
 

@@ -33,15 +33,6 @@ from evidence.findings import Finding, Judgement
 from protocol.wording import counted
 
 _RESTS_ON = ("operations", "census", "ledgers", "servers", "faults")
-_KINDS = (
-    "under_replicated",
-    "hole",
-    "differing",
-    "never_repaired",
-    "not_copied",
-    "not_marked",
-    "unmarked_unrepaired",
-)
 
 
 def _received_earlier(batch: Batch) -> list[Rows]:
@@ -61,7 +52,10 @@ class Replicas(Checker):
     name = "replicas"
     tables = ("operations", "census", "ledgers")
     needed = "whole evidence, an auditor quiet before the last census, answers of every bookie"
-    kinds = _KINDS
+    kinds = (
+        *("under_replicated", "hole", "differing", "never_repaired", "not_copied"),
+        *("not_marked", "unmarked_unrepaired"),
+    )
     figures = ("ledgers", "entries", "copies", "marked_ledgers", "full_replication_ms")
     facts = (PASS_TIMES, RELEASED, RECEIVED_EARLIER)
 

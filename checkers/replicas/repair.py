@@ -6,7 +6,9 @@ ZooKeeper's order of transactions (zxid) decides which mark is the later one; ti
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 
 from checkers.facts.alterations import by_commands, fault_text, injected
 from checkers.judging.contract import Event, RunFacts
@@ -53,9 +55,11 @@ class Repair:
 
         BP-31's time to full replication. None where nothing was marked, or something still is.
         """
-        ends = list(self.run.events("exit"))
-        deaths = [self._death_before(marks[0], ends) for marks in self.marks.values()]
-        known = [at_ns for at_ns in deaths if at_ns is not None]
+        deaths: dict[str, list[int]] = {}
+        for end in sorted(self.run.events("exit"), key=attrgetter("earliest_ns")):
+            deaths.setdefault(end.server, []).append(end.earliest_ns)
+        first = (self._death_before(marks[0], deaths) for marks in self.marks.values())
+        known = [at_ns for at_ns in first if at_ns is not None]
         if not known or any(marks[-1].name == MARKED for marks in self.marks.values()):
             return None
         return max(marks[-1].latest_ns for marks in self.marks.values()) - min(known)
@@ -97,17 +101,15 @@ class Repair:
         changes += [(over_ns, by) for began_ns, over_ns, by in meddling(self.run) if began_ns < self.by_ns]
         return max(changes, default=(-1, ""))
 
-    def _death_before(self, mark: Event, ends: Sequence[Event]) -> int | None:
+    def _death_before(self, mark: Event, deaths: Mapping[str, Sequence[int]]) -> int | None:
         """When the first of the bookies that a first mark names had died (ns, at the earliest).
 
         None: none had. Of a mark that names none, the last death of any bookie.
         """
         named = missing(mark)
-        deaths: dict[str, int] = {}
-        for end in ends:
-            if end.server in (named or self.run.bookies) and end.earliest_ns <= mark.latest_ns:
-                deaths[end.server] = max(end.earliest_ns, deaths.get(end.server, 0))
-        return (min if named else max)(deaths.values(), default=None)
+        times = [deaths.get(name, ()) for name in named or self.run.bookies]
+        before = [those[: bisect_right(those, mark.latest_ns)] for those in times]
+        return (min if named else max)((those[-1] for those in before if those), default=None)
 
 
 def missing(mark: Event) -> tuple[str, ...]:

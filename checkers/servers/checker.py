@@ -40,10 +40,8 @@ class Servers(Checker):
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """The first explicit answers of each boot about each ledger; the rules are over the whole run."""
         frames = batch.frames
-        return (
-            Found.from_tables(*first_answers(frames, facts.memo(histories), run))
-            if frames.num_rows
-            else Found()
+        return Found.from_tables(
+            *(first_answers(frames, facts.memo(histories), run) if frames.num_rows else ())
         )
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
