@@ -212,6 +212,7 @@ def _deviates(record: Tree) -> bool:
 
 def _decision(record: Tree) -> Decision:
     params, facts = record["params"], record.get("facts", {})
+    code = facts.get("code") or 0
     return Decision(
         step=record["step"],
         client=params["client"],
@@ -221,7 +222,8 @@ def _decision(record: Tree) -> Decision:
         outcome=record["outcome"],
         last_entry=facts.get("last_entry"),
         error=facts.get("error", ""),
-        code=facts.get("code") or 0,
+        code=code,
         entries=facts.get("entries"),
         lac=facts.get("lac"),
+        silent=record["step"] == "recover" and record["outcome"] == "unknown" and code in NO_ANSWERS,
     )

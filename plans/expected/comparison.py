@@ -110,8 +110,8 @@ def compare(stated: Stated, run: Judged) -> Comparison:
     """Compare what a plan states with what a run showed.
 
     Without ``whole`` evidence no expectation is met and no decision is reported as wrong, because other
-    errors may have gone unseen. With a ``valid`` verdict, all findings are excused by the plan's allowance:
-    they meet no expectation.
+    errors may have gone unseen. With a ``valid`` verdict, all findings are of properties that do not count
+    in this run: a defect that is stated or known shows all the same.
     """
     rounds = stated.rounds
     entries = applicable(stated.expect, stated.mode, stated.version)
@@ -121,7 +121,7 @@ def compare(stated: Stated, run: Judged) -> Comparison:
     against += [one.reason for one in measures if not one.met]
     outside = any(one.outside for one in measures) or any(row.recorded for row in table if not row.met)
     common = partial(Comparison, contradicted=run.whole and outside, rounds=rounds, decisions=table)
-    anomalies = _with_ends(run.found) if run.verdict == "anomaly" else []
+    anomalies = _with_ends(run.found)
     if doubt := _doubt(run.verdict, anomalies):
         reasons = (*against, doubt) if run.whole and outside else (doubt, *against)
         return common(False, reasons, unexpected=run.verdict == "anomaly")

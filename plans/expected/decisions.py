@@ -38,11 +38,13 @@ class Decision:
     entries: int | None = None
     """Number of entries read or acknowledged."""
     lac: int | None = None
+    silent: bool = False
+    """Whether an open ended with an error that speaks of time or connections, not of the bookies' answers."""
 
-    @property
-    def answered(self) -> bool:
+    def answers(self, entry: Decides) -> bool:
         """Whether it is success or an error of BookKeeper: a client without an answer decided nothing."""
-        return self.outcome == "ok" or self.code != 0
+        named = bool(self.error) and entry.error in (self.error, str(self.code))
+        return named or self.outcome == "ok" or (self.code != 0 and not self.silent)
 
     def __str__(self) -> str:
         error = "" if self.outcome == "ok" else f"{self.error or 'error'} ({self.code})"
@@ -85,7 +87,7 @@ def decided(entry: Decides, decisions: Sequence[Decision], rounds: int) -> Decid
         if (one.step, one.ledger) == (entry.step, entry.ledger) and entry.client in (None, one.client):
             taken.setdefault(one.round, []).append(one)
     due = {number: made[entry.number - 1] for number, made in taken.items() if len(made) >= entry.number}
-    first = {number: one for number, one in due.items() if one.answered}
+    first = {number: one for number, one in due.items() if one.answers(entry)}
     numbers = range(1, rounds + 1)
     differing = tuple(number for number in numbers if not _agrees(entry, first.get(number)))
     shown = rounds - len(differing)

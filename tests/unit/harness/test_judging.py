@@ -186,6 +186,18 @@ def test_recover_and_close_decide_and_an_open_does_not(tmp_path: Path) -> None:
     ]
 
 
+def test_only_a_recovery_is_silent_after_a_time_out(tmp_path: Path) -> None:
+    late = RECOVER | {"outcome": "unknown", "facts": {"error": "Timeout", "code": -23}}
+    found = recorded(
+        tmp_path, late, late | {"step": "read"}, RECOVER | {"outcome": "unknown", "facts": {"code": -10}}
+    )
+    assert [(one.step, one.silent) for one in found] == [
+        ("recover", True),
+        ("read", False),
+        ("recover", False),
+    ]
+
+
 def test_a_run_recorded_before_there_were_rounds_has_one(tmp_path: Path) -> None:
     (one,) = recorded(tmp_path, {key: RECOVER[key] for key in RECOVER if key != "round"} | {"outcome": "ok"})
     assert (one.round, one.last_entry) == (1, None)

@@ -83,6 +83,14 @@ def test_a_client_that_did_not_answer_decided_nothing(outcome: str) -> None:
     assert (comparison.met, comparison.contradicted) == (False, False)
 
 
+def test_a_recovery_that_ran_out_of_time_decided_nothing_unless_the_plan_names_its_error() -> None:
+    late = Decision("recover", "recoverer", "fig9", 1, 100, "unknown", error="Timeout", code=-23, silent=True)
+    row = decided(decides(outcome="unknown", last_entry=None), [late], 1)
+    assert (row.met, row.recorded, row.decision) == (False, False, "nothing that was recorded")
+    for error in ("Timeout", "-23"):
+        assert decided(decides(outcome="unknown", last_entry=None, error=error), [late], 1).met
+
+
 def test_the_first_decision_counts_whoever_ended_first() -> None:
     later = replace(REFUSED, began_ns=200)
     assert decided(decides(), [later, CLOSED], 1).met
