@@ -68,15 +68,6 @@ def test_the_table(
     assert reason in "\n".join(comparison.reasons)
 
 
-def test_a_finding_that_does_not_count_fails_nothing_and_shows_where_it_is_stated() -> None:
-    """A run that is valid, because ``servers`` does not count in it, met the defect all the same."""
-    sometimes = Defect(property="servers", kind="slow", reference="#1", rate="sometimes")
-    slow = FoundAnomaly("servers", "slow")
-    assert compared([HOLDS], [slow], "valid", counting=("durability",)).reasons == ("as expected: holds",)
-    met = compared([sometimes], [slow], "valid", counting=("durability",))
-    assert (met.met, met.absent, met.shown[0].shown) == (True, (), 1)
-
-
 @pytest.mark.parametrize(("verdict", "unexpected"), [("unknown", False), ("anomaly", True)])
 def test_an_unknown_verdict_is_no_anomaly_and_an_anomaly_without_a_finding_is_one(
     verdict: str, unexpected: bool

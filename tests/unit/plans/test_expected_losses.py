@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from plans.expected.comparison import FoundAnomaly, unstated
-from plans.expected.expectations import Breaks, Defect
+from plans.expected.expectations import Breaks, Defect, Holds
 from tests.unit.plans.small import compared
 
 LOST = FoundAnomaly("durability", "lost", "main", "undetermined")
@@ -141,3 +141,12 @@ def test_a_loss_that_is_stated_exactly_leaves_no_other_entry_of_its_ledger_unkno
     comparison = compared(stated, found, undecided=[("durability", "main")])
     assert not comparison.met
     assert comparison.reasons == ("durability is unknown on main, which meets no expectation",)
+
+
+def test_a_finding_that_does_not_count_fails_nothing_and_shows_where_it_is_stated() -> None:
+    """A run that is valid, because ``servers`` does not count in it, met the defect all the same."""
+    sometimes = Defect(property="servers", kind="slow", reference="#1", rate="sometimes")
+    slow = FoundAnomaly("servers", "slow")
+    assert compared([Holds()], [slow], "valid", counting=("durability",)).reasons == ("as expected: holds",)
+    met = compared([sometimes], [slow], "valid", counting=("durability",))
+    assert (met.met, met.absent, met.shown[0].shown) == (True, (), 1)

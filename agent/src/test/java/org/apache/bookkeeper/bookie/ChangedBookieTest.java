@@ -160,6 +160,29 @@ class ChangedBookieTest {
         assertEquals(1, seeded.acts(), "a LAC in the cache is left alone");
     }
 
+    @Test
+    void anEntryLogThatBeginsOrdersNoCheckpoint() throws Exception {
+        assertEquals(List.of("startCheckpoint"), ordersOfACheckpoint());
+        seeded.order("one-log-listener");
+        assertEquals(List.of(), ordersOfACheckpoint());
+        assertEquals(1, seeded.acts(), "the first listener is added all the same");
+    }
+
+    private List<String> ordersOfACheckpoint() throws IOException, BookieException {
+        List<String> ordered = new ArrayList<>();
+        LedgerStorage storage = sortedStorageWithOneOpenFile();
+        storage.setCheckpointer(stub(Checkpointer.class, (name, arguments) -> {
+            ordered.add(name);
+            return null;
+        }));
+        storage.setCheckpointSource(
+                stub(CheckpointSource.class, (name, arguments) -> CheckpointSource.Checkpoint.MIN));
+        storage.setMasterKey(1, KEY);
+        storage.addEntry(Unpooled.buffer().writeLong(1).writeLong(0).writeLong(-1));
+        storage.checkpoint(CheckpointSource.Checkpoint.MAX);
+        return ordered;
+    }
+
     private LedgerStorage sortedStorageWithOneOpenFile() throws IOException {
         ServerConfiguration configuration = new ServerConfiguration().setBookieId("b1").setOpenFileLimit(1);
         configuration.setLedgerDirNames(new String[] {folder.toString()});
