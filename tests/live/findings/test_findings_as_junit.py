@@ -29,6 +29,7 @@ FAILURES = {
     "LengthDamagedTest": "ledgersBehindDamagedLengthAreInLog",
     "LostWhileDisabledTest": "bookieLostAgainWhileDisabledIsAudited",
     "PreallocationFailedTest": "logBeginsAfterFailedPreallocation",
+    "RepairUnlockedTest": "closeAfterExpiryLeavesLockOfAnotherWorker",
     "TornRecordTest": "tornRecordIsNotReplayed",
 }
 _FAILED = re.compile(r"^\d+\) (\w+)\(.*\.(\w+)\)$", re.M)
