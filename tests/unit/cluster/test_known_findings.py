@@ -58,10 +58,10 @@ def test_a_release_before_a_finding_does_not_have_it() -> None:
 @pytest.mark.parametrize(
     ("part", "number", "version"),
     [
-        ("Autorecovery and auditor", 12, "4.16.7"),
-        ("Autorecovery and auditor", 11, "4.17.1"),
-        ("Autorecovery and auditor", 12, "4.17.2"),
-        ("Autorecovery and auditor", 8, "4.14.5"),
+        ("Autorecovery and auditor", 14, "4.16.7"),
+        ("Autorecovery and auditor", 13, "4.17.1"),
+        ("Autorecovery and auditor", 14, "4.17.2"),
+        ("Autorecovery and auditor", 10, "4.14.5"),
         ("BP-46's protection", 12, "4.15.5"),
         ("BP-46's protection", 11, "4.16.0"),
         ("BP-46's protection", 12, "4.16.3"),
@@ -114,7 +114,7 @@ def test_the_limit_of_reads_is_the_default_of_one_release() -> None:
         (
             {"minorCompactionInterval": "0", "majorCompactionInterval": "0"},
             "The default storage",
-            (7, 3),
+            (8, 4),
             "torn-entry-log",
         ),
     ],
