@@ -50,6 +50,7 @@ public class CollectedAndCopiedBackTest {
             storage.flush();
             if (removed) {
                 storage.deleteLedger(1);              // by garbage collection
+                storage.getEntryLocationIndex().removeOffsetFromDeletedLedgers(); // else later, in a thread
             }
             storage.setMasterKey(1, "key".getBytes());
             storage.addEntry(entry());                // by autorecovery
