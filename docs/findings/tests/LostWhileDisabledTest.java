@@ -5,6 +5,7 @@ import static org.junit.Assert.assertTrue;
 
 import java.net.InetSocketAddress;
 import java.util.Collections;
+import java.util.concurrent.Future;
 import org.apache.bookkeeper.client.BookKeeper;
 import org.apache.bookkeeper.client.BookKeeperAdmin;
 import org.apache.bookkeeper.client.LedgerMetadataBuilder;
@@ -66,21 +67,22 @@ public class LostWhileDisabledTest {
         assertTrue(BookKeeperAdmin.initNewCluster(conf));
         try (ZooKeeper zk = new ZooKeeper(address, 10000, event -> { });
                 BookKeeper client = Auditor.createBookKeeperClient(conf);
-                Auditor auditor = new Auditor("auditor", conf, NullStatsLogger.INSTANCE)) {
+                Unwatched auditor = new Unwatched(conf)) {
             LedgerManagerFactory metadata = client.getMetadataClientDriver().getLedgerManagerFactory();
             LedgerUnderreplicationManager marks = metadata.newLedgerUnderreplicationManager();
             zk.create("/ledgers/cookies", new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
             auditor.start();
             register(zk);
-            auditor.submitAuditTask().get();
+            auditor.audit().get();
             zk.delete(REGISTRATION, -1);
-            auditor.submitAuditTask().get();          // the bookie is lost
+            auditor.audit().get();          // the bookie is lost
             if (disabled) {
                 marks.disableLedgerReplication();
             }
             register(zk);
+            Future<?> back = auditor.audit();         // the bookie is back
             if (!disabled) {
-                auditor.submitAuditTask().get();      // the bookie is back
+                back.get();
             }
             try (LedgerManager ledgers = metadata.newLedgerManager()) {
                 ledgers.createLedgerMetadata(LEDGER, LedgerMetadataBuilder.create()
@@ -92,8 +94,24 @@ public class LostWhileDisabledTest {
             if (disabled) {
                 marks.enableLedgerReplication();
             }
-            auditor.submitAuditTask().get();
+            auditor.audit().get();
             assertNotNull("the ledger is not marked", marks.getLedgerUnreplicationInfo(LEDGER));
+        }
+    }
+
+    /** Audits when it is called, and not for each change that it sees: that task may end at any time. */
+    private static final class Unwatched extends Auditor {
+        Unwatched(ServerConfiguration conf) throws ReplicationException {
+            super("auditor", conf, NullStatsLogger.INSTANCE);
+        }
+
+        @Override
+        Future<?> submitAuditTask() {
+            return null;
+        }
+
+        Future<?> audit() {
+            return super.submitAuditTask();
         }
     }
 

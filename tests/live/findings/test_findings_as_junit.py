@@ -32,8 +32,6 @@ FAILURES = {
     "RepairUnlockedTest": "closeAfterExpiryLeavesLockOfAnotherWorker",
     "TornRecordTest": "tornRecordIsNotReplayed",
 }
-_SOMETIMES = "LostWhileDisabledTest"
-"""It races with the auditor's own thread: in four of ten runs the bookie is audited after all."""
 _FAILED = re.compile(r"^\d+\) (\w+)\(.*\.(\w+)\)$", re.M)
 
 
@@ -55,9 +53,7 @@ def class_path(tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"{classes}{os.pathsep}{jars}"
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.long) if name == _SOMETIMES else name for name in FAILURES]
-)
+@pytest.mark.parametrize("name", FAILURES)
 def test_a_test_fails_by_its_finding_and_passes_without(class_path: str, name: str) -> None:
     source = (FINDINGS / "tests" / f"{name}.java").read_text()
     (package,) = re.findall(r"^package (.*);$", source, re.M)
