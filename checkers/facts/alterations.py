@@ -159,15 +159,12 @@ def put_back_text(version: Version, histories: Histories, run: RunFacts) -> str:
     name = run.ledger_text(version.ledger)
     before = [one for one in histories.in_time if one.ledger == version.ledger and one.zxid < version.zxid]
     last = max(before, key=lambda one: (one.zxid, one.version), default=None)
-    gone = last is None or last.state == DELETED
+    was = None if last is None or last.state == DELETED else last
     if version.state == DELETED:
-        return (
-            f"{name}: had been deleted, and its id was free again after {by}"
-            if gone
-            else (f"{name}: removed from the metadata by {by}")
-        )
-    was = "nothing" if last is None or gone else f"version {last.version}"
-    return f"{name}: metadata put back from {was} to version {version.version} by {by}"
+        how = "removed from the metadata by" if was else "had been deleted, and its id was free again after"
+        return f"{name}: {how} {by}"
+    start = f"version {was.version}" if was else "nothing"
+    return f"{name}: metadata put back from {start} to version {version.version} by {by}"
 
 
 def put_back_notes(histories: Histories, run: RunFacts) -> list[str]:
