@@ -43,9 +43,10 @@ def find(name_or_path: str, *, root: Path = SCENARIOS) -> Path:
             f"there is no plan file {path.absolute()}",
             remedy=f"name a scenario (`{_LISTING}` prints all) or the path of your own plan",
         )
+    path = root / f"{name_or_path}.yaml"
+    if path.is_file() and path.resolve().is_relative_to(root.resolve()):
+        return path
     names = scenarios(root)
-    if name_or_path in names:
-        return root / f"{name_or_path}.yaml"
     folder = f"{name_or_path.rstrip('/')}/"
     if inside := sum(name.startswith(folder) for name in names):
         raise PlanError(

@@ -181,7 +181,8 @@ def series_table(rows: Iterable[Row], stated: Iterable[Experiment]) -> list[str]
     wrong = _items(
         f"`{row.scenario}` {_of(row)}{_earlier(row, plans)}: {text}" for row in rows for text in row.wrong
     )
-    missing = _missing(key for key in wanted if key not in {row.key for row in rows})
+    measured = {row.key for row in rows}
+    missing = _missing(key for key in wanted if key not in measured)
     now, before = _split(rows, plans)
     return [
         f"{len({row.scenario for row in rows})} scenarios. As expected: {_sum(now)} trials of today's plans,",

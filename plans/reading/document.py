@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,8 +125,12 @@ def parse_file(path: Path, what: str = "plan") -> Document:
     return parse(text, str(path))
 
 
+@lru_cache(maxsize=512)
 def parse(text: str, source: str) -> Document:
-    """Read one YAML document; ``PlanError`` says file, line, column and what is wrong."""
+    """Read one YAML document; ``PlanError`` says file, line, column and what is wrong.
+
+    Kept, for a series reads each plan once for each protocol, control and parameter. No tree is changed.
+    """
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
