@@ -57,7 +57,7 @@ def test_a_campaign_runs_on_another_release_for_a_time(fencepost: Start) -> None
 def test_a_campaign_runs_on_a_build(fencepost: Start, tmp_path: Path) -> None:
     jars = shutil.copytree(artifacts.class_path().folder, tmp_path / "jars")
     junit = tmp_path / "gate.xml"
-    fencepost("campaign", ONE_RUN, "--jars", str(jars), "--junit", str(junit)).ends(0)
+    fencepost("campaign", ONE_RUN, "--jars", str(jars), "--junit", str(junit), "--for", "4h").ends(0)
     (case,) = ElementTree.parse(junit).getroot().findall(".//testcase")
     assert (case.get("classname"), list(case)) == ("fencing/figure", [])
 
