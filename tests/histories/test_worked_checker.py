@@ -42,6 +42,7 @@ def test_its_history_is_reported_and_the_neighbour_is_not(page):
     )
     assert judged(page, [page["LAWFUL"]]).judgements["handles"].verdict is Verdict.VALID
     assert judged(page, [[]]).judgements["handles"].verdict is Verdict.UNKNOWN
+    assert page["Handles"].needed == verdict.judgements["handles"].needed
     torn = run_facts(damage=("operations: torn",))
     assert judged(page, [page["LAWFUL"]], torn).judgements["handles"].verdict is Verdict.UNKNOWN
 
