@@ -173,7 +173,7 @@ def _located(place: int, written: Mapping[Path, int]) -> tuple[Path, int]:
         if place < 8 * size_bytes:
             return path, place
         place -= 8 * size_bytes
-    raise ValueError(f"{place} is behind the last file")
+    raise ValueError(f"{place} is after the last file")
 
 
 def _alone(path: Path) -> None:

@@ -269,7 +269,7 @@ class Forge(Filter):
 
 @register
 class Garble(Filter):
-    """Flip a bit of entries on their way to a bookie, behind the client's checksum."""
+    """Flip a bit of entries on their way to a bookie, after the client has computed their checksum."""
 
     kind = "garble"
     way: Literal["requests"] = "requests"

@@ -186,7 +186,7 @@ def _decode_lines(text: str) -> LedgerMetadata:
 
 
 def _delimited(data: bytes) -> bytes:
-    """The message behind its varint length, which must be all there is."""
+    """The message after its varint length, which must be all there is."""
     size = shift = 0
     for index, byte in enumerate(data[:5]):
         size |= (byte & 0x7F) << shift

@@ -211,7 +211,7 @@ def _cut(blocks: Iterable[Rows], kind: np.dtype[np.void], size: int) -> Iterator
 
 
 def _write(path: Path, header: Rows, rows: Rows, *, size_bytes: int | None = None) -> None:
-    """A segment, with zeros behind its rows up to ``size_bytes``; the header's checksum is its last field."""
+    """A segment, with zeros after its rows up to ``size_bytes``; the header's checksum is its last field."""
     header["crc"] = crc32(header.view(np.uint8).reshape(1, -1)[:, :-4])
     with path.open("wb") as file:
         header.tofile(file)

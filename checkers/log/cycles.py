@@ -44,7 +44,7 @@ class FoundCycle(NamedTuple):
 class CycleResult:
     """What was found; exact ``counts`` of components by class; classes whose search reached its limit.
 
-    ``rows`` are the transactions behind the nodes of witnesses.
+    ``rows`` are the transactions of the nodes of witnesses.
     """
 
     rows: Ints
@@ -181,7 +181,7 @@ def _crowded(edges: Edges) -> tuple[Ints, NDArray[np.bool_], NDArray[np.bool_]]:
 def _knots(edges: Edges) -> tuple[Edges, Ints]:
     """What can have cycles: the components with two transactions or more, renumbered.
 
-    And the transactions behind the first nodes, ascending.
+    And the transactions of the first nodes, ascending.
     """
     _, nodes, inside = _crowded(edges)
     number = np.cumsum(nodes) - 1

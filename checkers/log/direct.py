@@ -250,7 +250,7 @@ def _future(given: Transactions, versions: Versions, groups: Groups) -> Ints:
 
 
 def _dirty(given: Transactions, versions: Versions) -> Ints:
-    """Failed appends with a committed one behind them in the order: both, as rows of two."""
+    """Failed appends with a committed one after them in the order: both, as rows of two."""
     rows = np.flatnonzero((versions.append >= 0) & ~versions.repeated)
     ended = given.outcome[given.owner[versions.append[rows]]]
     failed, committed = rows[ended == Outcome.FAIL], rows[ended == Outcome.OK]

@@ -194,7 +194,7 @@ def _writers(given: Transactions, append: Ints) -> Ints:
 
 
 def with_process(edges: Edges, given: Transactions, rows: Ints) -> Edges:
-    """The same with the order of each process; ``rows`` are the transactions behind the first nodes.
+    """The same with the order of each process; ``rows`` are the transactions of the first nodes.
 
     Left out of ``all_edges``, for real time implies it: a process does one thing at a time.
     """

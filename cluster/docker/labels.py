@@ -32,7 +32,7 @@ def is_alive(output: str) -> bool:
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields of ``/proc/<pid>/stat`` behind the name (proc(5)): the first is the state."""
+    """The fields of ``/proc/<pid>/stat`` after the name (proc(5)): the first is the state."""
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 

@@ -4,7 +4,7 @@ Whether a lost entry is explained rests on what its holders' disks held at their
 over that at once (it replays, flushes and compacts). So the index and the part of the journal that a boot
 replays are copied into the raw evidence, where they are sealed with everything else: a verdict can be made
 from them again on another machine, and a copy that was changed is found out. Entry logs are left out:
-the index is written behind them, and they are large.
+the index is written after them, and they are large.
 
 One copy for each death. The code that ends a process, or changes a dead process's disk, calls
 ``Process.capture_disk`` while the files are as the death left them; the next boot calls it at the

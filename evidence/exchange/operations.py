@@ -221,7 +221,7 @@ def _mapped(value: Form) -> Form:
 
 
 def _as_map(items: list[Form]) -> dict[Form, Form]:
-    """The keys and values behind the number that marks a map; ``ValueError`` for a key without a value."""
+    """The keys and values after the number that marks a map; ``ValueError`` for a key without a value."""
     return dict(zip(items[1::2], items[2::2], strict=True))
 
 

@@ -1,7 +1,7 @@
 """What clients' histories and the wire log have in common: segments of a log, each one file.
 
 A segment is a header with a CRC-32 in its last four bytes, then records of one size, each numbered in its
-first eight bytes. A file that is not full has zeros behind its last record. Does not interpret records.
+first eight bytes. A file that is not full has zeros after its last record. Does not interpret records.
 
 A record that ends in its own CRC-32 (IEEE, as in zlib) leaves the same remainder as any other. So the
 checksum of many sound records in a row depends on their number and length only, and one call of zlib checks
@@ -52,7 +52,7 @@ def wrong_header(
 
 
 def named_damages(what: str, numbers: Iterable[int], name: Callable[[int], str]) -> list[str]:
-    """A sentence for each damaged record, the many behind the first ones in one."""
+    """A sentence for each damaged record, the many after the first ones in one."""
     names = [name(number) for number in numbers]
     named = [f"{one} {what}" for one in names[:_NAMED_DAMAGES]]
     if len(names) > _NAMED_DAMAGES:

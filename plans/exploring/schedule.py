@@ -1,6 +1,6 @@
 """The fault schedule of a generated plan: faults that overlap, within the limit, burst by burst.
 
-A burst is a block of lanes that run at the same time; behind it everything is healed and the cluster
+A burst is a block of lanes that run at the same time; after it everything is healed and the cluster
 quiet. Times are planned: a lane that falls behind keeps its order, so that the limit on lost copies,
 which concerns one lane only, holds however long a restart takes.
 

@@ -112,7 +112,7 @@ def _clean() -> None:
 
 
 def _last_line(name: str) -> str:
-    """What a step's command wrote last, to be put behind the step's name; empty when it says nothing.
+    """What a step's command wrote last, to be put after the step's name; empty when it says nothing.
 
     ``starts`` runs servers, and their messages say nothing about its progress.
     """
