@@ -101,7 +101,7 @@ class CensusCounts(CommandResult):
 
 
 class Finals(CommandResult):
-    """The final state of each ledger by its id, as ``raw/end.json`` keeps it."""
+    """The final state of each ledger by its id."""
 
     ledgers: dict[str, dict[str, Any]] = Field(default_factory=dict)
 

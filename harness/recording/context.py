@@ -45,8 +45,10 @@ T = TypeVar("T")
 
 def format_death(death: Exit) -> str:
     """A death that the harness did not cause, as a phrase."""
-    how = f"signal {death.signal}" if death.signal is not None else f"exit code {death.code}"
-    return f"{death.server} (boot {death.boot}) ended on its own with {how}"
+    boot = f"{death.server} (boot {death.boot})"
+    if death.signal == signal.SIGKILL:
+        return f"{boot} was killed by a SIGKILL that the harness did not send"
+    return f"{boot} ended on its own with {death.how}"
 
 
 class Ledgers:
@@ -211,11 +213,11 @@ class RunContext:
         self.narrator.event(f"otherwise than planned: {what}", style="yellow")
 
     def unnoted(self) -> list[Exit]:
-        """Processes of the run that have ended by themselves, in order of time, but for those noted."""
+        """Unplanned deaths up to now, in order of time, but for those noted."""
         return [death for death in self.cluster.unplanned() if death not in self._noted]
 
     def assert_alive(self) -> None:
-        """Raise ``UnplannedDeathError`` when a process has ended on its own, ``StepError`` once steps end.
+        """Raise ``UnplannedDeathError`` after an unplanned death, ``StepError`` once steps end.
 
         ``NotReadyError`` when their time is over.
         """
@@ -229,8 +231,8 @@ class RunContext:
             raise NotReadyError("the run's limit of time ended its steps")
 
 
-def by_itself(death: Exit) -> bool:
-    """Whether a server under test ended on its own.
+def counts_as_result(death: Exit) -> bool:
+    """Whether a death is a result of the run: that of a server under test which ended on its own.
 
     False for SIGKILL: the harness did not send it and no process sends it to itself, so the machine or a
     user did.
@@ -242,7 +244,7 @@ def by_itself(death: Exit) -> bool:
 def of_servers(error: BaseException, context: RunContext) -> bool:
     """Whether the servers under test did otherwise than planned; if not, harness or machine failed."""
     deaths = context.cluster.unplanned()
-    if full_disk(context.folder.path) or not all(map(by_itself, deaths)):
+    if full_disk(context.folder.path) or not all(map(counts_as_result, deaths)):
         return False
     if deaths and not isinstance(error, LinkError):
         return True  # What is done to a server that has just died fails in many ways.

@@ -6,7 +6,7 @@ faulted; every bookie that ever held a ledger is asked, straight past every cach
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 from cluster.commands import R
@@ -67,22 +67,20 @@ def await_quiet(context: RunContext) -> str:
     return await_condition(context, Quiet(timeout_s=context.plan.plan.limits.quiet_s), "the quiet state")
 
 
-def observe(context: RunContext) -> Mapping[str, object]:
-    """A census, final reads with recovery, a census again; returns the final state of each ledger.
+def observe(context: RunContext) -> None:
+    """A census, final reads with recovery, a census again.
 
     An observation that the servers prevent is noted, and the others are made nevertheless.
     """
-    finals: Mapping[str, object] = {}
     with noted(context):
         context.narrator.event(take_census(context))
     with noted(context):
-        finals = _final_reads(context)
+        _final_reads(context)
     with noted(context):
         context.narrator.event(take_census(context))
-    return finals
 
 
-def _final_reads(context: RunContext) -> Mapping[str, object]:
+def _final_reads(context: RunContext) -> None:
     ledgers = context.cluster.metadata.ledgers()
     observer = context.commands(context.cluster.observer, _OBSERVATION_TIMEOUT_S)
     found = observer.final(ledgers, attempts=_FINAL_ATTEMPTS, timeout_s=_FINAL_TIMEOUT_S)
@@ -92,7 +90,6 @@ def _final_reads(context: RunContext) -> Mapping[str, object]:
     context.narrator.event(
         f"observer opens {opened} of {len(ledgers)} ledgers with recovery, reads {entries:,} entries"
     )
-    return finals
 
 
 def take_census(context: RunContext, only: int | None = None) -> str:

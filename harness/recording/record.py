@@ -26,7 +26,7 @@ from harness.narrator import Narrator
 from harness.own_settings import bookie_settings
 from harness.preparing import Prepared
 from harness.provenance import clock, cpu_s, load_since, provenance, waited_ns
-from harness.recording.context import Ledgers, RunContext, by_itself, format_death
+from harness.recording.context import Ledgers, RunContext, counts_as_result, format_death
 from harness.recording.finals import heal_everything, observe
 from harness.recording.pausing import pause
 from harness.recording.perform import run_rounds
@@ -50,7 +50,7 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator:
     ``judge`` is None where another process judges, which then ensures that its session is idle.
 
     Raises the error of the harness or the machine that ended the run early; ``UnplannedDeathError`` when a
-    process that is not under test died although every step succeeded.
+    death is no result of the run (:func:`counts_as_result`), although every step succeeded.
     """
     began_ns, waited_before_ns, cpu_before_s = time.monotonic_ns(), waited_ns(), cpu_s()
     plan = prepared.resolved(folder.mode)
@@ -75,7 +75,7 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator:
             if prepared.request.steps_s is not None:
                 context.steps_until = time.monotonic() + prepared.request.steps_s
             try:
-                finals = _steps_and_observation(context)
+                _steps_and_observation(context)
                 if prepared.request.pause_on and judge is not None:
                     pause(context, judge, on=prepared.request.pause_on)
             finally:
@@ -92,17 +92,17 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator:
         load = load_since(began_ns, waited_before_ns)
         if busy := busy_text(folder.run()["load"], load):
             narrator.event(busy, style="yellow")
-        folder.write_end({**_end(context, finals, wire, unplanned), "load": {**load, "cpu_s": spent_s}})
-    foreign = [death for death in unplanned if not by_itself(death)]
-    if foreign:
+        folder.write_end({**_end(context, wire), "load": {**load, "cpu_s": spent_s}})
+    no_results = [death for death in unplanned if not counts_as_result(death)]
+    if no_results:
         raise UnplannedDeathError(
-            "; ".join(map(format_death, foreign)),
+            "; ".join(map(format_death, no_results)),
             remedy=f"its log is in {folder.servers}; judge with `fencepost check`",
         )
 
 
-def _steps_and_observation(context: RunContext) -> Mapping[str, object]:
-    """The steps, then healing, census and final reads; returns the final state of each ledger.
+def _steps_and_observation(context: RunContext) -> None:
+    """The steps, then healing, census and final reads.
 
     A deviation from the plan only ends the steps (:mod:`harness.recording.context`). After any other error
     nothing is healed, because no final reads follow that would need it, and the faults in force end with
@@ -112,7 +112,7 @@ def _steps_and_observation(context: RunContext) -> Mapping[str, object]:
     try:
         run_rounds(context)
         heal_everything(context)
-        return observe(context)
+        observe(context)
     except BaseException as error:
         context.narrator.event(f"ends early: {str(error) or type(error).__name__}", style="red")
         if full := full_disk(context.folder.path):
@@ -199,12 +199,7 @@ def _wire(cluster: Cluster, narrator: Narrator) -> Mapping[str, object] | None:
         return None
 
 
-def _end(
-    context: RunContext,
-    finals: Mapping[str, object],
-    wire: Mapping[str, object] | None,
-    unplanned: list[Exit],
-) -> dict[str, object]:
+def _end(context: RunContext, wire: Mapping[str, object] | None) -> dict[str, object]:
     slots: Counter[str] = Counter()
     for file in segment_files(context.folder.operations):
         slots[file.client] += file.slots
@@ -218,8 +213,6 @@ def _end(
         "clock": clock(),
         # The number of slots that each client's files use, so that a later loss of a file is detected.
         "histories": {client: {"slots": count} for client, count in sorted(slots.items())},
-        "unplanned": [format_death(death) for death in unplanned],
-        "finals": {"ledgers": finals},
     }
 
 

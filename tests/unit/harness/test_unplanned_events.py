@@ -17,6 +17,7 @@ from cluster.interface import Exit, ProcessState
 from evidence.codes import Outcome
 from evidence.folder import RunFolder
 from evidence.recorders import Recorder
+from evidence.shapes import EndTree
 from harness.judging import who_deviated, with_deviations
 from harness.narrator import Narrator
 from harness.recording import finals
@@ -24,6 +25,7 @@ from harness.recording import perform as performing
 from harness.recording.context import Ledgers, RunContext, RunningLoad, format_death, of_servers
 from harness.recording.finals import heal_everything, observe
 from harness.recording.perform import run_rounds
+from harness.recording.record import _end
 from harness.registry import Declared, Done
 from harness.steps.clients import Append
 from nemesis.nemesis import Nemesis
@@ -181,9 +183,23 @@ def test_a_death_is_the_servers_own_unless_it_came_from_outside(
     assert not of_servers(LinkError("the proxy does not answer"), context)
 
 
-def test_a_death_is_told_with_its_signal_or_else_its_code() -> None:
-    assert format_death(DEFECT) == "b1 (boot 1) ended on its own with exit code 1"
-    assert format_death(FROM_OUTSIDE) == "b1 (boot 1) ended on its own with signal 9"
+@pytest.mark.parametrize(
+    ("death", "text"),
+    [
+        (DEFECT, "b1 (boot 1) ended on its own with exit code 1"),
+        (Exit("b1", 1, None, 6, 5), "b1 (boot 1) ended on its own with signal 6"),
+        (FROM_OUTSIDE, "b1 (boot 1) was killed by a SIGKILL that the harness did not send"),
+    ],
+)
+def test_the_text_of_a_death_says_who_ended_the_process(death: Exit, text: str) -> None:
+    assert format_death(death) == text
+
+
+def test_the_end_of_a_run_has_the_keys_that_are_read_and_no_other(context: RunContext) -> None:
+    context.left_out, context.not_asked = "b1 became ready", 1
+    context.note("b1 became ready")
+    sealing = {"files", "seal"}
+    assert {*_end(context, {"log": {}}), "load", *sealing} == EndTree.__annotations__.keys()
 
 
 def test_a_death_that_is_noted_ends_no_later_wait(context: RunContext) -> None:
@@ -256,7 +272,7 @@ def test_what_cannot_be_observed_leaves_out_nothing_else(
     passes = iter((1, 2))
     monkeypatch.setattr(finals, "take_census", lambda on: f"census {next(passes)}")
     monkeypatch.setattr(finals, "_final_reads", no_reply)
-    assert observe(context) == {}
+    observe(context)
     assert (list(passes), context.deviations) == ([], ["no reply to 'final'"])
 
 
