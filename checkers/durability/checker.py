@@ -62,11 +62,11 @@ class Durability(Checker):
 
     name = "durability"
     tables = (*_RESTS_ON, "frames", "holdings")
-    needed = "whole evidence, at least one obliged entry, and every one of them read back at the end"
+    needed = "whole evidence, at least one promised entry, and every one of them read back at the end"
     kinds = ("lost", "corrupt", "vanished")
     figures = (
         "acknowledged",
-        "obliged",
+        "promised",
         "released",
         "ledgers",
         "final_opens_ok",
@@ -201,7 +201,7 @@ class _Conclusion:
         """What there was to judge by."""
         return {
             "acknowledged": self.found.count("acknowledged"),
-            "obliged": self.promised.count(),
+            "promised": self.promised.count(),
             "released": self.promised_in_all - self.promised.count(),
             "ledgers": len(self.promised.ledgers()),
             "final_opens_ok": len(self.facts.columns(OPENED)["ledger"]),

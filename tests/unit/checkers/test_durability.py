@@ -35,7 +35,7 @@ durability = judging("durability")
 def test_everything_acknowledged_was_read_back():
     judgement = durability(acked(0), acked(1), good_ending(1))
     assert judgement.verdict is Verdict.VALID
-    assert judgement.seen["obliged"] == judgement.counts["kept"] == 2
+    assert judgement.seen["promised"] == judgement.counts["kept"] == 2
 
 
 def test_an_acknowledged_entry_that_every_bookie_denies_is_lost():
@@ -193,7 +193,7 @@ def test_a_metadata_version_that_was_not_seen_may_name_another_holder():
 def test_an_unknown_add_promises_nothing():
     judgement = durability(acked(0), unsure(1), good_ending(0))
     assert judgement.verdict is Verdict.VALID
-    assert judgement.seen["obliged"] == 1
+    assert judgement.seen["promised"] == 1
 
 
 def test_an_unknown_add_below_the_close_is_promised():
