@@ -32,7 +32,7 @@ from bench.raw.shape import Shape, huge, many
 from checkers.judging.contract import Batch, RunFacts
 from checkers.judging.judge import judge as judge_here
 from cli.main import raise_interrupts
-from evidence.collected import read_collection
+from evidence.collection import read_collection
 from evidence.findings import RunVerdict
 from evidence.folder import RunFolder
 from pipeline.blocks import Bucket, batches, largest_block

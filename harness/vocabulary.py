@@ -18,8 +18,8 @@ from plans.grammar.sequence import CHOSEN, Models, Vocabulary
 from plans.grammar.steps import Elapsed
 from workloads.registry import WORKLOADS
 
-for room in (harness.steps, harness.conditions, nemesis, workloads):
-    for module in iter_modules(room.__path__, f"{room.__name__}."):
+for folder in (harness.steps, harness.conditions, nemesis, workloads):
+    for module in iter_modules(folder.__path__, f"{folder.__name__}."):
         import_module(module.name)
 
 

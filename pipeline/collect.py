@@ -21,7 +21,6 @@ import pyarrow as pa
 from checkers.facts.boots import boots_of
 from checkers.judging.contract import RunFacts
 from evidence.collect.clock import WallClock
-from evidence.collect.collected import Collected
 from evidence.collect.crosscheck import (
     boots_incomplete,
     copies_missing,
@@ -37,10 +36,11 @@ from evidence.collect.histories import SegmentFile, damage_to_histories, segment
 from evidence.collect.holdings import lacking
 from evidence.collect.ledgers import collect_chains, collect_ledgers
 from evidence.collect.logs import log_events
+from evidence.collect.result import Collected
 from evidence.collect.sealing import damage_to_seal
 from evidence.collect.servers import collect_servers
 from evidence.collect.wirelogs import LINKS, damage_to_log, is_logged, link_ends, wire_files
-from evidence.collected import Collection, write_collection
+from evidence.collection import Collection, write_collection
 from evidence.folder import RunFolder
 from evidence.raw.disk_layout import copies
 from evidence.raw.history import Segment

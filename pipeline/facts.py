@@ -12,7 +12,7 @@ from typing import Any
 
 from checkers.judging.contract import EVERY_LEDGER, RunFacts
 from evidence.collect.wirelogs import is_logged
-from evidence.collected import Collection
+from evidence.collection import Collection
 from evidence.exchange.chains import chains_of
 from evidence.folder import RunFolder
 from evidence.recorders import ledger_names

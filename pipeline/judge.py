@@ -18,7 +18,7 @@ from functools import lru_cache, partial
 from checkers.judging.contract import Batch, LedgerFacts, RunFacts
 from checkers.judging.found import CAP, uncapped
 from checkers.judging.judge import AllFound, check_all, combined_facts, conclude_all, facts_of, join_all
-from evidence.collected import Collection, code_stamp, read_collection
+from evidence.collection import Collection, code_stamp, read_collection
 from evidence.findings import RunVerdict
 from evidence.folder import RunFolder, write_json
 from evidence.schemas import BLOCKED, TABLES

@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from evidence.collected import CHECKOUT
+from evidence.collection import CHECKOUT
 from pipeline import worker
 from pipeline.jvm import GatewayJvm, cause_of
 from pipeline.workers import check_folder, check_workers, code_zip, is_local, own_address, python_of

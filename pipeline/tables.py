@@ -1,6 +1,6 @@
 """The tables of a run on disk as Parquet files; :mod:`pipeline.blocks` writes the large ones.
 
-A new collection replaces the old one whole. :mod:`evidence.collected` says what it holds.
+A new collection replaces the old one whole. :mod:`evidence.collection` says what it holds.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from checkers.sets.ordering import Column
 from checkers.sets.spans import Ints
 from evidence.codes import NEVER, Kind, Outcome
-from evidence.collected import read_collection
+from evidence.collection import read_collection
 from evidence.folder import RunFolder, read_json
 from evidence.seeding import releases_text
 from pipeline.session import Session

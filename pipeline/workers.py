@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
-from evidence.collected import CHECKOUT, sources
+from evidence.collection import CHECKOUT, sources
 from pipeline import worker
 from pipeline.jvm import cause_of
 from protocol.errors import JudgementError

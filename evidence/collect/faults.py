@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from evidence.codes import NEVER
-from evidence.collect.collected import Collected, as_json, collected
+from evidence.collect.result import Collected, as_json, collected
 from evidence.shapes import FaultLine
 
 _TIMED = ("planned", "injected", "confirmed", "healed")

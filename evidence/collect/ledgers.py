@@ -30,7 +30,7 @@ import pyarrow as pa
 
 from evidence.codes import NEVER
 from evidence.collect.clock import MS, READING_ERROR_NS, WallClock
-from evidence.collect.collected import Collected, collected
+from evidence.collect.result import Collected, collected
 from evidence.collect.znodes import zxid_of
 from evidence.schemas import ChainRow, Fragment, LedgerRow
 from evidence.shapes import Transaction

@@ -47,8 +47,8 @@ def _table(folder: RunFolder, path: Path) -> str:
         return "holdings"
     if path.is_relative_to(folder.servers):
         return "servers"
-    room = path.parent.name
-    return room if path.is_relative_to(folder.raw) and room in TABLES else "record"
+    table = path.parent.name
+    return table if path.is_relative_to(folder.raw) and table in TABLES else "record"
 
 
 def _name(folder: RunFolder, path: Path) -> str:

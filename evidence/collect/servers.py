@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from evidence.collect.clock import WallClock
-from evidence.collect.collected import Collected, as_json, collected
 from evidence.collect.logs import LogEvent
+from evidence.collect.result import Collected, as_json, collected
 from evidence.collect.znodes import changes
 from evidence.schemas import ServerRow
 from evidence.shapes import EventLine, Transaction

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, Field
 
-from evidence.collected import code_stamp
+from evidence.collection import code_stamp
 from harness.request import RunRequest
 from plans.models import Plan, plan_tree
 

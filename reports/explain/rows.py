@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from evidence.collected import read_collection
+from evidence.collection import read_collection
 from evidence.folder import RunFolder
 from evidence.recorders import NAMED, ledger_names, read_lines
 from evidence.schemas import ROWS, TABLES, FaultRow, ServerRow

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from checkers.judging.verdict import severity
-from evidence.collected import read_collection
+from evidence.collection import read_collection
 from evidence.findings import Finding, RunVerdict, Verdict, read_verdict
 from evidence.folder import FoundRun, read_json
 from evidence.shapes import ModeTree

@@ -60,5 +60,5 @@ def texts(files: list[Path]) -> dict[Path, str]:
 @pytest.fixture(scope="session")
 def modules(files: list[Path]) -> list[Path]:
     """Every Python file of the packages and of the scripts."""
-    rooms = {*PACKAGES, "scripts"}
-    return [path for path in files if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in rooms]
+    packages = {*PACKAGES, "scripts"}
+    return [path for path in files if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in packages]

@@ -50,16 +50,16 @@ def imported(source: str) -> Iterator[tuple[int, str]]:
 
 
 def wrong(folder: str, source: str) -> list[str]:
-    """A sentence for each import that a module in ``folder`` (a room, or one in a room) must not have."""
+    """A sentence for each import that a module in ``folder`` (a package, or part of one) must not have."""
     faults = []
-    room = folder.partition("/")[0]
+    package = folder.partition("/")[0]
     for line, module in imported(source):
         name = module.split(".")[0]
-        if name in ARROWS and name != room and name not in ARROWS[room]:
-            faults.append(f"line {line}: {room} must not import {name}")
-        if module not in PARTS.get((room, name), {module}):
-            faults.append(f"line {line}: {room} must not import {module}, only {PARTS[room, name]}")
-        if name in ONLY_IN and ONLY_IN[name] not in (room, folder):
+        if name in ARROWS and name != package and name not in ARROWS[package]:
+            faults.append(f"line {line}: {package} must not import {name}")
+        if module not in PARTS.get((package, name), {module}):
+            faults.append(f"line {line}: {package} must not import {module}, only {PARTS[package, name]}")
+        if name in ONLY_IN and ONLY_IN[name] not in (package, folder):
             faults.append(f"line {line}: only {ONLY_IN[name]} may import {name}")
         if name in {"", "tests", "scripts"}:
             faults.append(f"line {line}: imports are absolute, and never from tests or scripts")
@@ -128,12 +128,12 @@ def test_a_circle_is_seen() -> None:
     assert circle({**sources, "plans.c": "from plans.a import one"})
 
 
-def test_no_room_is_forgotten(modules: list[Path], root: Path) -> None:
+def test_no_package_is_forgotten(modules: list[Path], root: Path) -> None:
     assert {path.relative_to(root).parts[0] for path in modules} == {*ARROWS, "scripts"}
 
 
 @pytest.mark.parametrize(
-    ("room", "source"),
+    ("package", "source"),
     [
         ("protocol", "import plans.models"),
         ("checkers", "from cluster.interface import Cluster"),
@@ -151,8 +151,8 @@ def test_no_room_is_forgotten(modules: list[Path], root: Path) -> None:
         ("cluster/local", "from testcontainers.compose import DockerCompose"),
     ],
 )
-def test_a_wrong_import_is_seen(room: str, source: str) -> None:
-    assert wrong(room, source)
+def test_a_wrong_import_is_seen(package: str, source: str) -> None:
+    assert wrong(package, source)
 
 
 def test_the_right_imports_pass() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evidence import codes, collected, folder
+from evidence import codes, collection, folder
 from evidence.codes import Kind, Outcome
 from evidence.raw import history, wirelog
 from evidence.schemas import TABLES
@@ -74,7 +74,7 @@ def test_the_codes_are_those_of_the_code(page: str) -> None:
 
 def test_the_versions_are_those_of_the_code(page: str) -> None:
     result = re.findall(r"^\| [a-z ]+ \| .+ \| (\d+) \|$", page, flags=re.M)
-    versions = (folder.FORMAT, history.VERSION, wirelog.VERSION, collected.FORMAT)
+    versions = (folder.FORMAT, history.VERSION, wirelog.VERSION, collection.FORMAT)
     assert [int(version) for version in result] == list(versions)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from checkers.judging.contract import RunFacts
-from evidence.collected import Collection, read_collection, write_collection
+from evidence.collection import Collection, read_collection, write_collection
 from evidence.folder import RunFolder
 from evidence.schemas import BLOCKED, TABLES
 from pipeline.facts import run_facts

@@ -13,7 +13,7 @@ import pytest
 
 from bench.raw.folder import make
 from bench.raw.shape import Shape
-from evidence.collected import ROOMS
+from evidence.collection import FOLDERS
 from evidence.folder import RunFolder
 from pipeline.collect import collect
 from pipeline.judge import judge
@@ -48,9 +48,9 @@ def test_a_cluster_without_fencepost_gives_the_verdict_of_this_machine(
     session: Session, cluster: Standalone, tmp_path: Path
 ) -> None:
     python = environment(tmp_path / "elsewhere")
-    for room in ROOMS:
-        known = subprocess.run([python, "-I", "-c", f"import {room}"], cwd=tmp_path, capture_output=True)
-        assert known.returncode != 0, room
+    for folder in FOLDERS:
+        known = subprocess.run([python, "-I", "-c", f"import {folder}"], cwd=tmp_path, capture_output=True)
+        assert known.returncode != 0, folder
     there = make(tmp_path / "run", SHAPE)
     here = RunFolder(shutil.copytree(there.path, tmp_path / "copy" / "protected"))
     collect(session, here)

@@ -11,7 +11,7 @@ import pytest
 
 from bench.raw.folder import write_log
 from evidence.codes import NEVER
-from evidence.collected import read_collection
+from evidence.collection import read_collection
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from evidence.raw.wirelog import RECORDS

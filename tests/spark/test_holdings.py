@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from evidence.collected import read_collection
+from evidence.collection import read_collection
 from evidence.schemas import HOLDINGS
 from pipeline.collect import collect
 from pipeline.judge import judge

@@ -12,7 +12,7 @@ import pytest
 
 from checkers.judging.contract import Batch
 from checkers.judging.judge import judge as judge_here
-from evidence.collected import read_collection
+from evidence.collection import read_collection
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder, read_json, write_json
 from evidence.raw.history import SLOT_BYTES

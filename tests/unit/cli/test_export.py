@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from checkers.log.checker import judge_log
 from cli.export import command
-from evidence.collected import Collection, write_collection
+from evidence.collection import Collection, write_collection
 from evidence.exchange.jepsen import read_jepsen
 from evidence.folder import RunFolder
 from evidence.schemas import TABLES

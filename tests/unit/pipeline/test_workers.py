@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evidence.collected import CHECKOUT, ROOMS
+from evidence.collection import CHECKOUT, FOLDERS
 from pipeline import worker
 from pipeline.workers import PACKAGES, check_folder, check_workers, code_zip, is_local, own_address
 from protocol.errors import JudgementError
@@ -33,7 +33,7 @@ import pipeline.decoding, pipeline.judge
 
 
 def test_tasks_import_only_packages_that_workers_are_asked_for() -> None:
-    subprocess.run([sys.executable, "-c", TASKS, *PACKAGES, *ROOMS], cwd=CHECKOUT, check=True)
+    subprocess.run([sys.executable, "-c", TASKS, *PACKAGES, *FOLDERS], cwd=CHECKOUT, check=True)
 
 
 class Context:

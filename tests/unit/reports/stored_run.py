@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from evidence.codes import NEVER, Direction, Holding, Kind, Message, Outcome, Status
-from evidence.collected import Collection, write_collection
+from evidence.collection import Collection, write_collection
 from evidence.findings import Finding, Judgement, RunVerdict, Verdict
 from evidence.folder import FoundRun, RunFolder, modes_of, write_json
 from evidence.schemas import TABLES

@@ -18,13 +18,13 @@ from protocol.errors import EvidenceError
 FORMAT = 5
 _SUMMARY = "collected.json"
 CHECKOUT = Path(__file__).resolve().parent.parent
-ROOMS = ("protocol", "plans", "evidence", "checkers", "pipeline")
-"""The code that collects and judges; none of it imports another room."""
+FOLDERS = ("protocol", "plans", "evidence", "checkers", "pipeline")
+"""The code that collects and judges; none of it imports another folder."""
 
 
 def sources() -> list[Path]:
     """The files of that code."""
-    return sorted(source for room in ROOMS for source in (CHECKOUT / room).rglob("*.py"))
+    return sorted(source for folder in FOLDERS for source in (CHECKOUT / folder).rglob("*.py"))
 
 
 @cache
