@@ -44,9 +44,18 @@ from protocol.wording import counted
 _RESTS_ON = ("operations", "census", "ledgers", "servers", "faults")
 _DENIED = (ErrorCode.NO_SUCH_ENTRY, ErrorCode.NO_SUCH_LEDGER)
 """How a read ends when every bookie asked said no: any other answer would have come before these."""
-NO_ANSWERS = (0, -8, -9, -15, -17, -18, -19, -23, -999)
-"""Errors of an open that speak of time, connections or the metadata store, not of the bookies' answers."""
-
+NO_ANSWERS = (
+    ErrorCode.OK,  # no code was recorded
+    ErrorCode.BOOKIE_NOT_AVAILABLE,
+    ErrorCode.ZOOKEEPER,
+    ErrorCode.INTERRUPTED,
+    ErrorCode.METADATA_VERSION,
+    ErrorCode.METADATA_STORE,
+    ErrorCode.CLIENT_CLOSED,
+    ErrorCode.TIMEOUT,
+    ErrorCode.UNEXPECTED_CONDITION,
+)
+"""Errors of an open that report time-outs, connections or the metadata store, not what bookies answered."""
 
 SLOW_NS = 5 * 10**9
 """BookKeeper's default for how long a client waits for an answer; those of runs mostly wait longer."""
@@ -214,7 +223,7 @@ def _doubt(errors: set[int], version: Version | None, health: Health) -> str:
     if health.ended_ns == NEVER:
         return "an open had no outcome"
     if errors <= set(NO_ANSWERS):
-        return "that error does not speak of what bookies answered"
+        return "that error does not report an answer of a bookie"
     try:
         version.metadata()
     except ValueError as error:

@@ -87,14 +87,24 @@ class ErrorCode(IntEnum):
     """BookKeeper client error codes (BKException.Code) that judging distinguishes."""
 
     OK = 0
+    NOT_ENOUGH_BOOKIES = -6
     NO_SUCH_LEDGER = -7
+    BOOKIE_NOT_AVAILABLE = -8
+    ZOOKEEPER = -9
     LEDGER_RECOVERY = -10
     LEDGER_CLOSED = -11
     NO_SUCH_ENTRY = -13
+    INTERRUPTED = -15
+    METADATA_VERSION = -17
+    METADATA_STORE = -18
+    CLIENT_CLOSED = -19
+    ADD_QUORUM_TIMEOUT = -21
+    TIMEOUT = -23
     NO_SUCH_LEDGER_ON_METADATA = -25
     LEDGER_FENCED = -101
     UNAUTHORIZED = -102
     DATA_UNKNOWN = -108
+    UNEXPECTED_CONDITION = -999
 
 
 class Message(IntEnum):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from checkers.availability import NO_ANSWERS
 from checkers.judging.sufficiency import Sufficiency
 from checkers.judging.verdict import counting_properties, undecided, within_allowance
+from evidence.codes import ErrorCode
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from evidence.recorders import CONTRADICTED, ledger_names, read_lines
@@ -27,8 +28,8 @@ from plans.resolve import from_json
 if TYPE_CHECKING:
     from pipeline.session import Session
 
-_SILENT = (*NO_ANSWERS, -6, -21)
-"""Also too few registered bookies (-6), and no quorum of answers to an add in time (-21)."""
+_SILENT = (*NO_ANSWERS, ErrorCode.NOT_ENOUGH_BOOKIES, ErrorCode.ADD_QUORUM_TIMEOUT)
+"""Also too few registered bookies, and no quorum of answers to an add in time."""
 _DECIDING = ("create", "append", "read", "tail", "recover", "close")
 
 

@@ -48,7 +48,7 @@ def pause(context: RunContext, judge: Judge, *, on: str) -> None:
     except Interrupted as interrupt:
         if interrupt.number != signal.SIGINT:  # Ctrl-C ends the pause as Enter does
             raise
-    context.narrator.event(f"going on after {time.monotonic() - began:.0f} s")
+    context.narrator.event(f"continued after {time.monotonic() - began:.0f} s")
 
 
 def _so_far(folder: RunFolder, judge: Judge) -> RunVerdict:

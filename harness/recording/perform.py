@@ -51,7 +51,7 @@ def run_rounds(context: RunContext) -> None:
         if not isinstance(error, StepsOverError):
             context.note(sentence(error))
         context.left_out = sentence(error)
-        context.narrator.event(f"the steps behind are left out: {context.left_out}", style="yellow")
+        context.narrator.event(f"the remaining steps are skipped: {context.left_out}", style="yellow")
     finally:
         context.steps_until = None
 

@@ -242,7 +242,7 @@ def test_a_step_that_says_it_is_over_leaves_out_what_is_left(
     monkeypatch.setattr(performing, "perform", over)
     performing.run_rounds(cast("RunContext", context))
     assert context.left_out == "waited 90 s for condition 'quiet'"
-    assert results == ["round 1 of 3", "the steps behind are left out: waited 90 s for condition 'quiet'"]
+    assert results == ["round 1 of 3", "the remaining steps are skipped: waited 90 s for condition 'quiet'"]
 
 
 def test_each_round_has_its_own_ledgers_and_handles(tmp_path: Path) -> None:
