@@ -41,7 +41,7 @@ class Finding:
     count: int = 1
     """Exact number of entries (or events) that it stands for."""
     loss: str = ""
-    """The class of a loss (explained, unexplained, undetermined); empty for other kinds."""
+    """The class of a loss (explained, unexplained, forged, put_back, undetermined), else empty."""
     text: str = ""
     proof: Sequence[str] = ()
     """The smallest set of facts, each a sentence with its numbers."""

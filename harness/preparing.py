@@ -49,8 +49,8 @@ _CHANGES = "`fencepost list defects` and `fencepost list cures` have the names, 
 class Prepared:
     """A plan that can run here: its seed, its modes, and the default version of its servers.
 
-    Resolved once when it is created, so that a plan beyond its own limits is refused before anything starts
-    (``PlanError``).
+    Every mode is resolved at creation too, so that a plan beyond its own limits is refused before anything
+    starts (``PlanError``).
     """
 
     request: RunRequest
@@ -71,7 +71,7 @@ class Prepared:
 def prepare(request: RunRequest, *, digest: str = "") -> Prepared:
     """Load and check; raises ``UsageError`` (or one of its kinds) for anything impossible.
 
-    So is a plan whose digest, if one is given, is another: it was changed after the run was listed.
+    With ``digest``, ``PrerequisiteError`` if the plan has changed since the run was listed.
     """
     plan = load(find(request.scenario), words(), settings=dict(request.settings))
     if request.rounds is not None:

@@ -1,8 +1,9 @@
 """The faults in force: each is injected, confirmed and healed here, and every phase recorded.
 
-Independent of single faults: kinds are registered in :mod:`nemesis.registry`. A target (a process, a
-link) has at most one fault at a time, so that healing one never lifts another; only a fault that
-supersedes the other (a kill of a paused process) may follow it. Steps may run in parallel.
+Independent of single faults: kinds are registered in :mod:`nemesis.registry`. Whole processes, disks and
+links have at most one fault at a time, so that healing one never lifts another; only a fault that
+supersedes the other (a kill of a paused process) may follow it. Rules on messages do not exclude each
+other. Steps may run in parallel.
 
 A fault that waits for a trigger is confirmed at the first query after it was triggered, at the latest
 when it is healed. A fault that was never triggered stays unconfirmed in the record.
@@ -160,7 +161,10 @@ class Nemesis:
             return None
         acting = entry.acting
         if not isinstance(acting, CountingFault):
-            raise UsageError(f"{entry} does not count what it does", remedy="ask that of message faults")
+            raise UsageError(
+                f"{entry} does not count what it does",
+                remedy="only faults of messages and a hold of a link do",
+            )
         try:
             proof = acting.acted(entry.context)
         except LinkError:
@@ -175,8 +179,8 @@ class Nemesis:
     ) -> list[str]:
         """Heal the faults that match (all without arguments) and return them in the order of healing.
 
-        Links first, then ZooKeeper, bookies and clients; the newest first among equals. Continues
-        after an error; ``FaultError`` then names every fault that is still in force.
+        In the order of :class:`nemesis.registry.HealOrder`, the newest first among equals. Continues after
+        an error; ``FaultError`` then names every fault that is still in force.
         """
 
         def asked(entry: InForce) -> bool:
@@ -207,12 +211,6 @@ class Nemesis:
                 raise
         starting.assert_refused()
         return starting.refusal
-
-    def __enter__(self) -> Nemesis:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.heal()
 
     def _assert_free(self, fault: Fault, claims: frozenset[str]) -> None:
         name = given_name(fault)

@@ -49,7 +49,7 @@ class FaultContext:
 
     cluster: Cluster
     number: int = 0
-    """Its own in the fault log."""
+    """The fault's number in the fault log."""
     ledger: Callable[[str], int] = no_ledger
     """Gives the id of a ledger that the plan names; ``UsageError`` when there is none yet."""
     random: Callable[[str], Random] = Random
@@ -90,7 +90,7 @@ class Fault(Params, ABC):
         return frozenset()
 
     def claims(self, cluster: Cluster) -> frozenset[str]:  # noqa: ARG002  # few depend on the cluster
-        """The same where it depends on the cluster's links."""
+        """What it occupies on this cluster; links are known only there."""
         return self.occupies
 
     @property

@@ -137,7 +137,7 @@ def check_buckets(known: bytes, rows: int, buckets: Sequence[Bucket]) -> dict[in
 
 @lru_cache(maxsize=1)
 def _unpacked(known: bytes) -> tuple[RunFacts, LedgerFacts]:
-    """Once for all tasks of a worker, and so is what follows from them (``once``)."""
+    """Unpacked once for all tasks of a worker, so that what is memoized on them is kept."""
     unpacked: tuple[RunFacts, LedgerFacts] = pickle.loads(known)  # noqa: S301  # our own driver's
     return unpacked
 

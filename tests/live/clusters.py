@@ -1,4 +1,4 @@
-"""A real cluster of plain processes."""
+"""A real cluster of plain processes, and faults that end with a test."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from cluster.local.backend import open_cluster
 from cluster.processes.settings import RunSpec
 from evidence.folder import RunFolder
+from nemesis.nemesis import Nemesis
 from protocol.modes import MODES
 
 
@@ -18,3 +19,12 @@ def running(path: Path, mode: str = "journal", **spec: Any) -> Iterator[Any]:
     """A cluster in this mode, with its run folder below ``path``; ``spec`` as in :class:`RunSpec`."""
     with open_cluster(RunSpec(RunFolder.create(path, mode), MODES[mode], **spec)) as cluster:
         yield cluster
+
+
+@contextmanager
+def healing(nemesis: Nemesis) -> Iterator[Nemesis]:
+    """Heal every fault at the end of the block, so that the next test finds a whole cluster."""
+    try:
+        yield nemesis
+    finally:
+        nemesis.heal()

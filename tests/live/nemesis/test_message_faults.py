@@ -11,7 +11,7 @@ import pytest
 from cluster.waiting import wait_until
 from evidence.codes import ErrorCode, Status
 from nemesis.nemesis import Nemesis
-from tests.live.clusters import running
+from tests.live.clusters import healing, running
 from tests.unit.nemesis.fault_stories import WHOLE, Lines, inject, phases, proof
 
 QUORUMS = {"ensemble": 3, "write_quorum": 3, "ack_quorum": 2}
@@ -75,7 +75,7 @@ def writing(cluster: Any, request: pytest.FixtureRequest) -> Writing:
 @pytest.fixture
 def nemesis(cluster: Any, writing: Writing, lines: Lines) -> Iterator[Nemesis]:
     ledger = {"main": writing.ledger}.__getitem__
-    with Nemesis(cluster, lambda line: lines.append(dict(line)), ledger=ledger) as faults:
+    with healing(Nemesis(cluster, lambda line: lines.append(dict(line)), ledger=ledger)) as faults:
         yield faults
     assert cluster.unplanned() == []
 

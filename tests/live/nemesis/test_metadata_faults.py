@@ -22,6 +22,7 @@ from evidence.schemas import OPERATIONS
 from nemesis.nemesis import Nemesis
 from protocol.metadata import LedgerState
 from protocol.modes import MODES
+from tests.live.clusters import healing
 from tests.unit.nemesis.fault_stories import Lines, inject, proof, start
 
 ONE = {"ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
@@ -77,7 +78,7 @@ def rows_of(folder: RunFolder, ledger: int) -> list[dict[str, Any]]:
 
 def test_a_store_goes_back_in_time_and_its_clients_come_along(cluster: Any, folder: RunFolder) -> None:
     lines: Lines = []
-    with Nemesis(cluster, lambda line: lines.append(dict(line))) as nemesis:
+    with healing(Nemesis(cluster, lambda line: lines.append(dict(line)))) as nemesis:
         old = created(cluster, "old")
         cluster.zookeeper.snapshot("early")
         assert cluster.clients["writer"].call("close", timeout_s=60, handle="old")["ok"]
@@ -110,7 +111,7 @@ def test_evidence_of_all_lives_is_found_when_the_harness_was_killed_at_the_worst
     cluster: Any, folder: RunFolder
 ) -> None:
     """Between the two renames there is no data folder: the log belongs to a former boot."""
-    with Nemesis(cluster, lambda _: None) as nemesis:
+    with healing(Nemesis(cluster, lambda _: None)) as nemesis:
         old = created(cluster, "old")
         inject(nemesis, "kill", target="zk1")
         inject(nemesis, "wipe_metadata", leave="nothing")

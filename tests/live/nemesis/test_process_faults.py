@@ -10,7 +10,7 @@ import pytest
 
 from cluster.interface import ProcessState
 from nemesis.nemesis import Nemesis
-from tests.live.clusters import running
+from tests.live.clusters import healing, running
 from tests.unit.nemesis.fault_stories import Lines, ProcessStories, inject, phases, proof, start
 
 QUORUMS = {"ensemble": 3, "write_quorum": 3, "ack_quorum": 2}
@@ -27,7 +27,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture
 def nemesis(cluster: Any, lines: Lines) -> Iterator[Nemesis]:
     """Faults that are all healed after each test, so that the next finds a whole cluster."""
-    with Nemesis(cluster, lambda line: lines.append(dict(line))) as faults:
+    with healing(Nemesis(cluster, lambda line: lines.append(dict(line)))) as faults:
         yield faults
     assert cluster.unplanned() == []
 

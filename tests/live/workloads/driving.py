@@ -11,6 +11,7 @@ from typing import Any
 
 from nemesis.nemesis import Nemesis
 from nemesis.registry import FAULTS
+from tests.live.clusters import healing
 from workloads.registry import WORKLOADS, LoadContext
 
 PATIENCE_S = 180
@@ -64,7 +65,7 @@ class Load:
 def driven(workload: str, cluster: Any, **params: Any) -> Iterator[Load]:
     """The load while it works; its totals are there when the block has ended."""
     chosen, stop = WORKLOADS[workload], threading.Event()
-    with ThreadPoolExecutor(1) as pool, Nemesis(cluster, lambda _line: None) as faults:
+    with ThreadPoolExecutor(1) as pool, healing(Nemesis(cluster, lambda _line: None)) as faults:
         load = Load(faults)
         load_of = chosen(workload=workload, name="load1", **params)
         context = LoadContext(load_of, cluster, Random(1), stop, load.say, load.opened)

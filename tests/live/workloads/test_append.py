@@ -14,7 +14,7 @@ import workloads.rolling  # noqa: F401  # registers its load
 from nemesis.nemesis import Nemesis
 from nemesis.registry import FAULTS
 from protocol.metadata import LedgerState
-from tests.live.clusters import running
+from tests.live.clusters import healing, running
 from workloads.registry import WORKLOADS, LoadContext
 
 APPEND = WORKLOADS["append"]
@@ -71,7 +71,7 @@ def fence(cluster: Any, ledger: int) -> None:
 
 def test_the_load_goes_on_through_deaths_and_ends_with_its_totals(cluster: Any) -> None:
     stop, lines, ledgers = threading.Event(), [], Counted()
-    with ThreadPoolExecutor(1) as pool, Nemesis(cluster, lambda _line: None) as faults:
+    with ThreadPoolExecutor(1) as pool, healing(Nemesis(cluster, lambda _line: None)) as faults:
         context = LoadContext(APPEND(**PARAMS), cluster, Random(1), stop, lines.append, ledgers.opened)
         load = pool.submit(context.work)
         try:

@@ -149,9 +149,9 @@ def test_the_same_seed_flips_the_same_bits(disk: Path, cluster: Any, nemesis: Ne
     first = content(disk)
     for name, data in FILES.items():
         (disk / name).write_bytes(data)
-    with Nemesis(cluster, lambda line: None) as again:
-        again._numbered = 1
-        inject(again, "corrupt", target="b1", what="journal", how="flip")
+    again = Nemesis(cluster, lambda line: None)
+    again._numbered = 1
+    inject(again, "corrupt", target="b1", what="journal", how="flip")
     assert content(disk) == first
 
 

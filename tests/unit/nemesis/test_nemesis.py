@@ -152,12 +152,6 @@ def test_a_start_that_does_not_get_ready_is_told_and_stays_in_force(cluster: Any
     assert cluster.process("b1").boot == 2
 
 
-def test_leaving_the_scope_heals_everything(cluster: Any, lines: Lines) -> None:
-    with Nemesis(cluster, lines.append) as nemesis:
-        inject(nemesis, "pause", target="b1")
-    assert cluster.process("b1").state is ProcessState.RUNNING
-
-
 def test_a_fault_that_cannot_be_recorded_is_not_forgotten(cluster: Any) -> None:
     full = [False]
 
