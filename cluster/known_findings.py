@@ -1,8 +1,8 @@
 """Which findings apply to a bookie's configuration, from the index ``docs/findings/README.md``.
 
 The index lists each finding once, in a part for what it needs. A part applies by the configuration's journal
-and storage; a finding of a setting by that setting. A finding's workaround is the one of its page, and which
-settings exclude it says the guide's table "Settings that protect". Reads these documents only.
+and storage; a finding of a setting by that setting. A finding's workaround is the one of its page; the
+guide's table "Settings that protect" says which settings exclude it. Reads these documents only.
 """
 
 from __future__ import annotations
