@@ -119,9 +119,14 @@ def ledger_names(folder: RunFolder) -> dict[int, str]:
     names: dict[int, str] = {}
     for record in read_lines(folder.steps).records:
         ledger = record.get("ledger")
-        if record.get("step") == NAMED and isinstance(ledger, int):
-            names.setdefault(ledger, str(record.get("name", f"ledger {ledger}")))
+        if record.get("step") == NAMED and isinstance(ledger, int) and "name" in record:
+            names.setdefault(ledger, str(record["name"]))
     return names
+
+
+def ledger_name(names: Mapping[int, str], ledger: int) -> str:
+    """A ledger's name in the plan, else ``ledger 4``; empty for -1, which is no ledger."""
+    return names.get(ledger, f"ledger {ledger}") if ledger >= 0 else ""
 
 
 def _parsed(line: bytes) -> dict[str, object] | None:

@@ -18,7 +18,7 @@ from checkers.judging.verdict import counting_properties, undecided, within_allo
 from evidence.codes import ErrorCode
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
-from evidence.recorders import CONTRADICTED, ledger_names, read_lines
+from evidence.recorders import CONTRADICTED, ledger_name, ledger_names, read_lines
 from plans.expected.comparison import Comparison, FoundAnomaly, Judged, Stated, compare, counts, unstated
 from plans.expected.decisions import Decision
 from plans.expected.expectations import standing
@@ -94,10 +94,10 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
         Judged(
             verdict.verdict.value,
             found,
-            whole=verdict.judgements[Sufficiency.name].verdict is not Verdict.UNKNOWN,
+            whole=_evidence_known(verdict),
             decisions=tuple(decisions(folder)),
             undecided=[
-                (name, _ledger_name(ledger, names))
+                (name, ledger_name(names, ledger))
                 for name, ledger in undecided(plan.required, verdict.judgements)
             ],
             figures={name: judgement.seen for name, judgement in verdict.judgements.items()},
@@ -116,11 +116,6 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
     )
 
 
-def _ledger_name(ledger: int, names: Mapping[int, str]) -> str:
-    """The plan's name of a ledger; another text for a ledger of a load, and none for no ledger."""
-    return names.get(ledger, f"ledger {ledger}" if ledger >= 0 else "")
-
-
 def _found(verdict: RunVerdict, folder: RunFolder, names: Mapping[int, str]) -> list[FoundAnomaly]:
     """The anomalies of a verdict; what the plan's allowance excuses needs no statement."""
     from pipeline.tables import read_findings
@@ -129,7 +124,7 @@ def _found(verdict: RunVerdict, folder: RunFolder, names: Mapping[int, str]) -> 
         FoundAnomaly(
             finding.property,
             finding.kind,
-            _ledger_name(finding.ledger, names),
+            ledger_name(names, finding.ledger),
             finding.loss,
             finding.first_entry,
             finding.last_entry,
@@ -149,10 +144,14 @@ def broken_unstated(verdict: RunVerdict, folder: RunFolder) -> tuple[str, ...]:
     return tuple(sorted({one.property for one in others}))
 
 
-def whole(verdict: RunVerdict, folder: RunFolder) -> bool:
+def whole_but_for_skipped_steps(verdict: RunVerdict, folder: RunFolder) -> bool:
     """Whether the evidence is complete, except for what the steps that were left out would have added."""
-    judged = verdict.judgements[Sufficiency.name].verdict is not Verdict.UNKNOWN
-    return judged or (not verdict.damage and bool((folder.end() or {}).get("left_out")))
+    left_out = (folder.end() or {}).get("left_out")
+    return _evidence_known(verdict) or (not verdict.damage and bool(left_out))
+
+
+def _evidence_known(verdict: RunVerdict) -> bool:
+    return verdict.judgements[Sufficiency.name].verdict is not Verdict.UNKNOWN
 
 
 def with_deviations(

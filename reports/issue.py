@@ -117,7 +117,8 @@ def _title(mode: StoredMode, pages: Sequence[tuple[str, str]]) -> str:
 def _symptom(mode: StoredMode, finding: Finding) -> str:
     if finding.kind == "lost":
         return mode.verdict.headline.partition(";")[0]
-    return f"{finding.kind.replace('_', ' ')}, {finding.count:,} in {mode.ledger_name(finding.ledger)}"
+    where = f" in {mode.ledger_name(finding.ledger)}" if finding.ledger >= 0 else ""
+    return f"{finding.kind.replace('_', ' ')}, {finding.count:,}{where}"
 
 
 def pages_of(scenario: str) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,7 @@ from textwrap import wrap
 
 from evidence.findings import Finding, Judgement, RunVerdict, Verdict
 from evidence.folder import RunFolder
-from evidence.recorders import ledger_names
+from evidence.recorders import ledger_name, ledger_names
 from evidence.shapes import MachineLoad
 from plans.expected.comparison import Comparison
 from plans.expected.decisions import Decided
@@ -92,7 +92,7 @@ def finding_line(finding: Finding, names: Mapping[int, str]) -> str:
     """One finding as one line: what, where, how many, which class."""
     if finding.ledger < 0:
         return f"{finding.kind}: {finding.text}"
-    where = names.get(finding.ledger, f"ledger {finding.ledger}")
+    where = ledger_name(names, finding.ledger)
     if finding.first_entry >= 0:
         where += f" {finding.first_entry}"
         if finding.last_entry > finding.first_entry:

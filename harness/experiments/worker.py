@@ -35,7 +35,7 @@ from harness.experiments.workers import (
     of_control,
     of_error,
 )
-from harness.judging import Judge, broken_unstated, judging, whole
+from harness.judging import Judge, broken_unstated, judging, whole_but_for_skipped_steps
 from harness.narrator import Narrator
 from harness.preparing import prepare, prepare_plan
 from harness.provenance import cpu_s
@@ -142,7 +142,8 @@ def _judge(order: JudgeOrder, results: Path, judge: Judge) -> Outcome:
         showed=(*broken, *((DECISION,) if mode.comparison.contradicted else ())),
         missed=mode.comparison.missed,
     )
-    return of_control(experiment, outcome, broken, whole=whole(mode.verdict, mode.folder))
+    whole = whole_but_for_skipped_steps(mode.verdict, mode.folder)
+    return of_control(experiment, outcome, broken, whole=whole)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ def proof_of(mode: StoredMode) -> Proof | None:
     if not moments:
         return None
     moments, gaps = shortened(moments, MOST_MOMENTS)
-    subject = mode.ledger_name(ledger) if mode.ledgers.get(ledger) else str(ledger)
+    subject = mode.ledgers.get(ledger, str(ledger))
     named = subject if entry is None else f"{subject}:{entry}"
     return Proof(story.title, named, why, _lanes(moments, mode), moments, gaps)
 

@@ -14,6 +14,7 @@ from checkers.judging.verdict import severity
 from evidence.collection import read_collection
 from evidence.findings import Finding, RunVerdict, Verdict, read_verdict
 from evidence.folder import FoundRun, read_json
+from evidence.recorders import ledger_name
 from evidence.shapes import ModeTree
 from protocol.addresses import OBSERVER
 from protocol.errors import EvidenceError
@@ -68,7 +69,7 @@ class StoredMode(Tables):
 
     def ledger_name(self, ledger: int) -> str:
         """Its name in the plan, else its number."""
-        return self.ledgers.get(ledger, f"ledger {ledger}")
+        return ledger_name(self.ledgers, ledger)
 
 
 def stored_modes(found: FoundRun) -> list[StoredMode]:

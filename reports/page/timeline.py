@@ -12,7 +12,7 @@ from functools import partial
 import pyarrow.compute as pc
 
 from evidence.codes import NEVER, Direction
-from evidence.recorders import read_lines
+from evidence.recorders import ledger_name, read_lines
 from evidence.schemas import FaultRow, FrameRow, LedgerRow, ServerRow
 from evidence.shapes import StepLine
 from protocol.faults import UNPLANNED
@@ -158,7 +158,7 @@ def _ledger_bars(
     chosen = sorted(sorted(groups, key=lambda one: (one not in flagged, one))[:MOST_LEDGERS])
     return [
         {
-            "name": names.get(ledger, f"ledger {ledger}"),
+            "name": ledger_name(names, ledger),
             "flagged": ledger in flagged,
             "bars": list(_states(sorted(groups[ledger], key=lambda row: row["earliest_ns"]), clock)),
             "marks": flagged.get(ledger, []),

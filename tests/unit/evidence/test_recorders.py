@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evidence.recorders import Recorder, read_lines
+from evidence.recorders import Recorder, ledger_name, read_lines
 from protocol.errors import EvidenceError
 
 
@@ -86,3 +86,8 @@ def test_nothing_is_recorded_after_the_end(tmp_path: Path) -> None:
         recorder.write({"late": True})
     with pytest.raises(EvidenceError, match="No such file"):
         Recorder(tmp_path / "no" / "folder.jsonl")
+
+
+@pytest.mark.parametrize(("ledger", "text"), [(4, "main"), (5, "ledger 5"), (-1, "")])
+def test_a_ledger_without_a_name_in_the_plan_has_its_number(ledger: int, text: str) -> None:
+    assert ledger_name({4: "main"}, ledger) == text

@@ -130,3 +130,14 @@ def test_a_wait_for_a_fault_is_no_step_and_a_store_without_such_a_run_is_not_quo
     assert "f1 has acted" in issue_markdown(found)
     path.write_text(f"{written}{json.dumps(wait | {'params': {'condition': 'acted'}})}\n")
     assert issue_markdown(found, tmp_path / "empty") == before
+
+
+def test_the_title_names_a_ledger_only_where_the_finding_is_of_one(tmp_path: Path) -> None:
+    found = stored_run(tmp_path)
+    path = found.path / "unprotected" / "verdict.json"
+    tree = read_json(path)
+    (finding,) = tree["judgements"]["durability"]["findings"]
+    for ledger, where in ((9, " in ledger 9"), (-1, "")):
+        finding |= {"kind": "vanished", "ledger": ledger}
+        write_json(path, tree)
+        assert f": vanished, {finding['count']}{where} (" in issue_markdown(found).splitlines()[0]
