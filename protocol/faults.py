@@ -47,10 +47,17 @@ class Effects:
     """Whether its damage to a disk may be detected later, even after healing."""
     whole: tuple[str, str] | None = None
     """The parameter, and its value, with which everything stored is lost."""
+    memory_only: tuple[str, str] | None = None
+    """The parameter, and its value, with which nothing is lost but memory."""
 
     def takes_all(self, params: Mapping[str, object]) -> bool:
         """Whether a fault with these parameters leaves nothing of what a bookie had stored."""
         return self.whole is not None and params.get(self.whole[0]) == self.whole[1]
+
+    def loses_with(self, params: Mapping[str, object]) -> Loses:
+        """The most that a bookie may lose by a fault with these parameters."""
+        spares = self.memory_only is not None and params.get(self.memory_only[0]) == self.memory_only[1]
+        return Loses.MEMORY if spares else self.loses
 
     @property
     def down(self) -> bool:
@@ -69,7 +76,7 @@ EFFECTS: Mapping[str, Effects] = {
     "kill": Effects(ends=True, loses=Loses.MEMORY, undone_by="start", at_once=True),
     "stop": Effects(ends=True, undone_by="start", at_once=True),
     "pause": Effects(undone_by="resume"),
-    "power_loss": Effects(ends=True, loses=Loses.UNSYNCED, at_once=True),
+    "power_loss": Effects(ends=True, loses=Loses.UNSYNCED, at_once=True, memory_only=("level", "process")),
     UNPLANNED: Effects(loses=Loses.MEMORY, at_once=True),  # it records an end, and did not cause it
     "wipe": Effects(loses=Loses.STORED, at_once=True, whole=("what", "all")),
     "corrupt": Effects(loses=Loses.STORED, at_once=True, latent=True),

@@ -82,16 +82,23 @@ def may_change_bytes(run: RunFacts) -> bool:
 
     It does not matter on which bookie: repair copies what it finds.
     """
-    changing = any(
-        fault["kind"] in _CHANGING or effects_of(fault["kind"]).loses > Loses.MEMORY
-        for fault in injected(run)
-    )
+    changing = any(fault["kind"] in _CHANGING or loses_of(fault) > Loses.MEMORY for fault in injected(run))
     return changing or bool(disturbed(run) or run.damage_to(("ledgers", "faults", "servers")))
 
 
 def injected(run: RunFacts) -> Iterator[FaultRow]:
     """The faults that were injected."""
     return (fault for fault in run.faults if fault["injected_ns"] != NEVER)
+
+
+def loses_of(fault: FaultRow) -> Loses:
+    """The most that a bookie may lose by this fault, with its parameters."""
+    return effects_of(fault["kind"]).loses_with(_params(fault))
+
+
+def _params(fault: FaultRow) -> Mapping[str, object]:
+    params: Mapping[str, object] = json.loads(fault["params"] or "{}")
+    return params
 
 
 def by_commands(run: RunFacts) -> Iterator[Alteration]:
@@ -125,7 +132,7 @@ def _by_faults(run: RunFacts) -> Iterator[Alteration]:
             over_ns = max(began_ns, fault["healed_ns"])
             done_ns = began_ns if effects.at_once and not effects.latent else over_ns
             confirmed = fault["confirmed_ns"] != NEVER and fault["target"] in run.bookies
-            whole = confirmed and effects.takes_all(json.loads(fault["params"] or "{}"))
+            whole = confirmed and effects.takes_all(_params(fault))
             yield Alteration(hit(fault, run), began_ns, done_ns, over_ns, "a fault", whole)
 
 

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from checkers.facts.alterations import alterations, fault_text, hit, injected
+from checkers.facts.alterations import alterations, fault_text, hit, injected, loses_of
 from checkers.judging.contract import Event, RunFacts
 from checkers.sets.spans import Ints
 from evidence.codes import CONFIGURED, NEVER
 from protocol.addresses import OBSERVER, PROXY, ZOOKEEPER
-from protocol.faults import UNPLANNED, Loses, effects_of, unclean
+from protocol.faults import UNPLANNED, Loses, unclean
 from protocol.modes import least_loss
 
 Numbers = TypeVar("Numbers", int, Ints)
@@ -94,7 +94,7 @@ def _losses(run: RunFacts) -> Mapping[int, Loses]:
     found = dict.fromkeys(run.bookies.values(), Loses.MEMORY)
     for fault in injected(run):
         for bookie in hit(fault, run):
-            found[bookie] = max(found[bookie], effects_of(fault["kind"]).loses)
+            found[bookie] = max(found[bookie], loses_of(fault))
     return found
 
 

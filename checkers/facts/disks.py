@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.facts.alterations import changes_since, hit, injected
+from checkers.facts.alterations import changes_since, hit, injected, loses_of
 from checkers.facts.boots import Boot, bookie_of, boot_events, boots_of
 from checkers.facts.wire import boot_ids
 from checkers.judging.contract import Batch, RunFacts
@@ -73,7 +73,7 @@ def _ended_by(fault: FaultRow, boot: Boot, run: RunFacts) -> bool:
 
     Not where an unplanned end of the bookie was recorded.
     """
-    if boot.least_loss is None or effects_of(fault["kind"]).loses < boot.least_loss:
+    if boot.least_loss is None or loses_of(fault) < boot.least_loss:
         return False
     times = (fault["injected_ns"], fault["confirmed_ns"])
     done_ns = max(at_ns for at_ns in times if at_ns != NEVER)
@@ -88,7 +88,7 @@ def _ended_by(fault: FaultRow, boot: Boot, run: RunFacts) -> bool:
 def altered(run: RunFacts) -> frozenset[int]:
     """Boots after whose death something may have been taken from the disk that had been copied."""
     # A loss of power takes what was never synced; the copy after it shows what it has left.
-    lost = [fault for fault in injected(run) if effects_of(fault["kind"]).loses is Loses.UNSYNCED]
+    lost = [fault for fault in injected(run) if loses_of(fault) is Loses.UNSYNCED]
     return frozenset(
         boot_id
         for boot_id, copied in copied_disks(run).items()

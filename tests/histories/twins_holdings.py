@@ -115,7 +115,7 @@ def fell(run: RunFacts, boot: Boot) -> bool:
     early, late = death(run, boot)
     return unclean(run, boot) and any(
         fault["kind"] in ENDS
-        and TAKES[fault["kind"]] >= (least(run, boot) or NEVER)
+        and takes(fault) >= (least(run, boot) or NEVER)
         and fault["injected_ns"] != NEVER
         and boot[0] in [run.bookies.get(name) for name in fault["target"].split(",")]
         and fault["planned_ns"] <= late
@@ -147,6 +147,12 @@ def loss_ns(history: list[Fact], run: RunFacts, boot: Boot, ledger: int, entry: 
     return NEVER if given_back else last["injected_ns"]
 
 
+def takes(fault: Row) -> int:
+    """The most that a fault may take; a loss of power of the process alone is a kill."""
+    spares = json.loads(fault["params"]).get("level") == "process"
+    return 1 if fault["kind"] == "power_loss" and spares else TAKES.get(fault["kind"], 0)
+
+
 def takes_all(fault: Row) -> bool:
     return fault["kind"] == "wipe" and json.loads(fault["params"]).get("what") == "all"
 
@@ -175,13 +181,13 @@ def shown(history: list[Fact], ledger: int, entry: int) -> set[int]:
 
 def never_lost(history: list[Fact], run: RunFacts, boot: Boot, ledger: int, entry: int) -> bool:
     until = max((row["answered_ns"] for row in last_pass(history)), default=NEVER)
-    faults = [fault["kind"] for fault in run.faults if boot[0] in hit(run, fault)]
+    mine = [fault for fault in run.faults if boot[0] in hit(run, fault)]
     alive = bool(events(run, boot, "started")) and not (unclean(run, boot) and death(run, boot)[0] <= until)
     acks = [row for row in proven(history) if is_ack(row, ledger, entry)]
     forced = any(synced(history, row) for row in acks if (row["bookie"], row["boot"]) == boot)
-    taken = max(TAKES.get(kind, 0) for kind in (*faults, "kill"))
+    taken = max((1, *map(takes, mine)))
     outlasted = min(least(run, boot), 3 if forced else 2) > taken
-    untouched = not any(kind in CHANGES_DISKS for kind in faults)
+    untouched = not any(fault["kind"] in CHANGES_DISKS for fault in mine)
     kept = boot in on_disks(history, ledger, entry) and not changed_since(run, boot)
     return to_the_end(history, run, boot, ledger, entry) and (kept or (untouched and (alive or outlasted)))
 

@@ -22,8 +22,12 @@ def only_stopped(numbers: range, row: Row, run: RunFacts, *, durable: bool = Fal
     ends = [json.loads(known[number]["exit"]["detail"]) for number in numbers]
     clean = all(end.get("signal") in (None, 15) and end.get("code") in (None, 0, 143) for end in ends)
     if durable:
-        hits = {fault["kind"] for fault in run.faults if name in fault["target"].split(",")}
-        clean = run.least_loss.get(name, 0) > (2 if "power_loss" in hits else 1)
+        unpowered = any(
+            fault["kind"] == "power_loss" and json.loads(fault["params"]).get("level") != "process"
+            for fault in run.faults
+            if name in fault["target"].split(",")
+        )
+        clean = run.least_loss.get(name, 0) > (2 if unpowered else 1)
     return clean and not harmed(row["bookie"], run)
 
 

@@ -1,5 +1,7 @@
 """What a bookie flushed at a clean shutdown, or made durable before a crash, no later boot denies."""
 
+import json
+
 import pytest
 
 from evidence.codes import Status
@@ -62,6 +64,8 @@ def test_a_crash_or_a_loss_of_power_takes_only_what_was_not_durable():
     assert restarted(CRASHED, **JOURNALED) == restarted(CRASHED, CLEAN, **SYNCED) == DURABLE
     assert restarted(CRASHED, faults=POWER, **SYNCED) == DURABLE
     assert not restarted(CRASHED, faults=POWER, **JOURNALED)
+    process = fault(1, "power_loss", "b1", params=json.dumps({"level": "process"}))
+    assert restarted(CRASHED, faults=(process,), **JOURNALED) == DURABLE
     assert not restarted(CRASHED)
     assert not restarted(CRASHED, faults=(fault(1, "wipe", "b1"),), **SYNCED)
     assert restarted(CLEAN, CLEAN, **SYNCED) == FLUSHED

@@ -1,5 +1,7 @@
 """What a read returns is what was written, byte for byte."""
 
+import json
+
 import pytest
 
 from evidence.codes import Flag, Holding, Outcome, Proof
@@ -153,6 +155,11 @@ def test_a_fault_of_any_bookie_may_have_damaged_what_repair_then_copied(kind):
 @pytest.mark.parametrize("kind", ["kill", "stop", "pause", "cut", "drop"])
 def test_an_end_and_a_lost_message_damage_no_bytes(kind):
     assert spoiled(CLOSED, SPOILED, faults=(fault(1, kind, "b1"),)) == COPY
+
+
+def test_a_loss_of_power_of_the_process_alone_damages_no_bytes_either():
+    process = fault(1, "power_loss", "b1", params=json.dumps({"level": "process"}))
+    assert spoiled(CLOSED, SPOILED, faults=(process,)) == COPY
 
 
 @pytest.mark.parametrize("table", ["ledgers", "faults", "servers"])

@@ -82,6 +82,7 @@ def test_the_plan_may_allow_for_it():
 
 POWER = {"planned_ns": 490, "injected_ns": 720, "confirmed_ns": 721, "healed_ns": 900}
 POWER_LOSS = (fault(1, "power_loss", "b1,b3", **POWER),)
+PROCESS = {"params": json.dumps({"level": "process"})}
 
 
 @pytest.mark.parametrize(
@@ -91,6 +92,8 @@ POWER_LOSS = (fault(1, "power_loss", "b1,b3", **POWER),)
         (Loses.MEMORY, POWER_LOSS, EXPLAINED),
         (Loses.UNSYNCED, KILLS, UNEXPLAINED),
         (Loses.UNSYNCED, POWER_LOSS, EXPLAINED),
+        (Loses.UNSYNCED, ({**POWER_LOSS[0], **PROCESS},), UNEXPLAINED),
+        (Loses.MEMORY, ({**POWER_LOSS[0], **PROCESS},), EXPLAINED),
         (Loses.STORED, KILLS, UNEXPLAINED),
         (Loses.STORED, POWER_LOSS, UNEXPLAINED),
         (Loses.UNSYNCED, (*KILLS, fault(3, "power_loss", "b2", **POWER)), UNEXPLAINED),
@@ -254,6 +257,8 @@ def test_a_later_loss_of_power_may_take_what_was_never_synced():
     assert classes(LOSS, ACKS, on_disk(3, 1), faults=later) == UNDETERMINED
     elsewhere = (*KILLS, fault(3, "power_loss", "b2", **power))
     assert classes(LOSS, ACKS, on_disk(3, 1), faults=elsewhere) == UNEXPLAINED
+    process = (*KILLS, fault(3, "power_loss", "b2,b3", **PROCESS, **power))
+    assert classes(LOSS, ACKS, on_disk(3, 1), faults=process) == UNEXPLAINED
 
 
 @pytest.mark.parametrize(("planned_ns", "expected"), [(711, UNEXPLAINED), (712, UNDETERMINED)])

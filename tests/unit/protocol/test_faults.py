@@ -25,6 +25,13 @@ def test_what_takes_more_than_an_unclean_end_may() -> None:
     assert having(at_once=True) == {"kill", "stop", "power_loss", UNPLANNED, "wipe", "corrupt"}
 
 
+def test_a_loss_of_power_of_the_process_alone_takes_what_a_kill_takes() -> None:
+    power = effects_of("power_loss")
+    assert power.loses_with({"level": "process"}) is Loses.MEMORY
+    assert power.loses_with({"level": "power"}) is power.loses_with({}) is Loses.UNSYNCED
+    assert effects_of("wipe").loses_with({"level": "process"}) is Loses.STORED
+
+
 def test_which_step_undoes_it() -> None:
     assert having(undone_by="start") == {"kill", "stop"}
     assert having(undone_by="resume") == {"pause"}
