@@ -8,7 +8,7 @@ A *boot id* is a bookie's number and the number of its boot as one number.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -84,17 +84,22 @@ def _boot(key: tuple[int, int], at_ns: int, end: Event | None) -> Boot:
     return Boot(*key, at_ns, end.latest_ns, died, end.earliest_ns, how, by_itself)
 
 
-def outlasted(boot: Boot, run: RunFacts) -> bool:
-    """Whether no fault of its bookie, and no unclean end, may have taken what a boot had acknowledged."""
-    return boot.least_loss is not None and boot.least_loss > run.memo(_losses)[boot.bookie]
+def outlasted(boot: Boot, run: RunFacts, before_ns: int = NEVER) -> bool:
+    """Whether no fault of its bookie, and no unclean end, may have taken what a boot had acknowledged.
+
+    Of the faults, those that began by ``before_ns`` count.
+    """
+    taken = (loses for planned_ns, loses in run.memo(_losses)[boot.bookie] if planned_ns <= before_ns)
+    return boot.least_loss is not None and boot.least_loss > max(taken, default=Loses.MEMORY)
 
 
-def _losses(run: RunFacts) -> Mapping[int, Loses]:
-    """Bookie -> the most that an unclean end or a fault of it may have taken."""
-    found = dict.fromkeys(run.bookies.values(), Loses.MEMORY)
+def _losses(run: RunFacts) -> Mapping[int, Sequence[tuple[int, Loses]]]:
+    """Bookie -> the most that each fault of it may have taken beyond memory, and when it was planned (ns)."""
+    found: dict[int, list[tuple[int, Loses]]] = {bookie: [] for bookie in run.bookies.values()}
     for fault in injected(run):
-        for bookie in hit(fault, run):
-            found[bookie] = max(found[bookie], loses_of(fault))
+        if (loses := loses_of(fault)) > Loses.MEMORY:
+            for bookie in hit(fault, run):
+                found[bookie].append((fault["planned_ns"], loses))
     return found
 
 

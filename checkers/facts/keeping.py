@@ -20,12 +20,12 @@ from protocol.faults import MESSAGES_ONLY, Loses, effects_of
 
 def flushed_since(run: RunFacts) -> Mapping[int, int]:
     """Boot -> the earliest boot of its bookie such that it and all before this one were shut down cleanly."""
-    return _kept_since(run, lambda boot: not boot.unclean)
+    return _kept_since(run, lambda boot, _: not boot.unclean)
 
 
 def durable_since(run: RunFacts) -> Mapping[int, int]:
     """The same of boots that ended cleanly, or in a way that cannot take what they had acknowledged."""
-    return _kept_since(run, lambda boot: not boot.unclean or outlasted(boot, run))
+    return _kept_since(run, lambda boot, by_ns: not boot.unclean or outlasted(boot, run, by_ns))
 
 
 def fenced_since(run: RunFacts) -> Mapping[int, int]:
@@ -33,7 +33,7 @@ def fenced_since(run: RunFacts) -> Mapping[int, int]:
 
     A bookie journals its fences also where it journals no adds (``logFenceEntryInJournal``).
     """
-    return _kept_since(run, lambda boot: not boot.unclean or outlasted(_journaling(boot), run))
+    return _kept_since(run, lambda boot, by_ns: not boot.unclean or outlasted(_journaling(boot), run, by_ns))
 
 
 def _journaling(boot: Boot) -> Boot:
@@ -41,15 +41,16 @@ def _journaling(boot: Boot) -> Boot:
     return boot if boot.least_loss is None else replace(boot, least_loss=max(boot.least_loss, Loses.UNSYNCED))
 
 
-def _kept_since(run: RunFacts, kept: Callable[[Boot], bool]) -> Mapping[int, int]:
+def _kept_since(run: RunFacts, kept: Callable[[Boot, int], bool]) -> Mapping[int, int]:
     """Boot -> the earliest boot of its bookie such that it and all before this one kept what they had.
 
-    Only of undisturbed bookies.
+    Only of undisturbed bookies. ``kept`` gets a boot, and when the next one began (ns): a fault that began
+    later ended that one, and took nothing of what it answered.
     """
     found: dict[int, int] = {}
     for boots in (boots for bookie, boots in boots_of(run).items() if bookie in run.memo(undisturbed)):
         for before, boot in pairwise(boots):
-            if kept(before) and before.ended_ns != NEVER:
+            if kept(before, boot.started_ns) and before.ended_ns != NEVER:
                 found[boot.id] = found.get(before.id, before.id)
     return found
 

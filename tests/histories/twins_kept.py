@@ -19,16 +19,25 @@ def only_stopped(numbers: range, row: Row, run: RunFacts, *, durable: bool = Fal
     known = boots(run, row["bookie"])
     if row["boot"] not in known or not all(number in known and "exit" in known[number] for number in numbers):
         return False
-    ends = [json.loads(known[number]["exit"]["detail"]) for number in numbers]
-    clean = all(end.get("signal") in (None, 15) and end.get("code") in (None, 0, 143) for end in ends)
-    if durable:
-        unpowered = any(
-            fault["kind"] == "power_loss" and json.loads(fault["params"]).get("level") != "process"
-            for fault in run.faults
-            if name in fault["target"].split(",")
-        )
-        clean = run.least_loss.get(name, 0) > (2 if unpowered else 1)
+    ends = {number: json.loads(known[number]["exit"]["detail"]) for number in numbers}
+    clean = all(
+        (ends[number].get("signal") in (None, 15) and ends[number].get("code") in (None, 0, 143))
+        or (durable and run.least_loss.get(name, 0) > taken_by(known[number + 1], name, run))
+        for number in numbers
+    )
     return clean and not harmed(row["bookie"], run)
+
+
+def taken_by(boot: Row, name: str, run: RunFacts) -> int:
+    """What a boot's bookie may have lost when it began: 2 what was not synced, 1 its memory."""
+    unpowered = any(
+        fault["kind"] == "power_loss"
+        and json.loads(fault["params"]).get("level") != "process"
+        and fault["planned_ns"] <= boot["started"]["earliest_ns"]
+        for fault in run.faults
+        if name in fault["target"].split(",")
+    )
+    return 2 if unpowered else 1
 
 
 def harmed(bookie: int, run: RunFacts) -> bool:

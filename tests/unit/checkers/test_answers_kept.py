@@ -71,6 +71,17 @@ def test_a_crash_or_a_loss_of_power_takes_only_what_was_not_durable():
     assert restarted(CLEAN, CLEAN, **SYNCED) == FLUSHED
 
 
+def test_a_loss_of_power_takes_nothing_from_a_boot_that_answered_before():
+    """Boot 1 dies at 15, boot 2 begins at 20 and denies at 22."""
+    for planned_ns, expected in ((20, []), (21, DURABLE), (100, DURABLE)):
+        times = {"planned_ns": planned_ns, "injected_ns": 110, "confirmed_ns": 111, "healed_ns": 120}
+        power = (fault(1, "power_loss", "b1", **times),)
+        assert restarted(CRASHED, faults=power, **JOURNALED) == expected
+    assert restarted(CRASHED, CLEAN, faults=power, **JOURNALED) == DURABLE
+    times = {"planned_ns": 25, "injected_ns": 25, "confirmed_ns": 26, "healed_ns": 30}
+    assert not restarted(CRASHED, CRASHED, faults=(fault(1, "power_loss", "b1", **times),), **JOURNALED)
+
+
 def test_what_the_disk_held_is_denied_once_and_a_deferred_add_may_be_lost():
     died = (server(1, 1, "started", 1, 1), server(1, 1, "exit", 15, 15, **CRASHED))
     events = (*died, copied(1, at=16), server(1, 2, "started", 18, 18))

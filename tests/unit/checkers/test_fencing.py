@@ -222,6 +222,8 @@ def test_a_fence_that_a_kill_or_a_clean_restart_forgot_is_noted(least):
 def test_a_loss_of_power_may_take_a_fence_that_was_not_synced(least, noted):
     cut = fault(1, "power_loss", "b2", injected_ns=59, confirmed_ns=61, healed_ns=70)
     assert forgot(faults=(cut,), least_loss={"b2": Loses[least]}) is noted
+    later = {**cut, "planned_ns": 95, "injected_ns": 96, "confirmed_ns": 97, "healed_ns": 99}
+    assert forgot(faults=(later,), least_loss={"b2": Loses[least]})
 
 
 @pytest.mark.parametrize(
