@@ -7,6 +7,7 @@ room for another setting.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -95,10 +96,11 @@ def changed_bookies(run: Tree) -> frozenset[str]:
     return frozenset(target for target, start in _starts(run.get("plan")) if start.get("conf"))
 
 
-def awaited_ends(plan: Tree) -> frozenset[str]:
-    """The processes for whose end a step of the plan waits."""
+def awaited_ends(plan: Tree) -> dict[str, int]:
+    """Process -> how many of its ends the steps of the plan wait for, in all rounds."""
     waits = (wait for wait in _steps(plan, "wait_for") if wait.get("condition") == "down")
-    return frozenset(str(wait.get("target")) for wait in waits if wait.get("is", True))
+    each = Counter(str(wait.get("target")) for wait in waits if wait.get("is", True))
+    return {target: number * int(plan.get("rounds") or 1) for target, number in each.items()}
 
 
 def least_losses(run: Tree) -> dict[str, Loses]:

@@ -298,8 +298,8 @@ class RunFacts(Memoized):
     """
     changed: frozenset[str] = frozenset()
     """Bookies that the plan starts with other settings."""
-    may_end: frozenset[str] = frozenset()
-    """Processes for whose end a step of the plan waits."""
+    may_end: Mapping[str, int] = field(default_factory=dict)
+    """Process -> how many of its ends the steps of the plan wait for."""
     began_ns: int = 0
     """When the run began; findings count their times from it."""
     damage: tuple[str, ...] = ()

@@ -24,11 +24,13 @@ REPAIR_ENDED = "repair_ended"
 def repair_ended(run: RunFacts) -> Iterator[Broken]:
     """Each end with code 0 for which no step waits, without a lost session or a fault that may cause one.
 
-    A fault does not explain a worker that died by an exception.
+    Each step that waits for an end is about one: as many of the first are excused. A fault does not explain
+    a worker that died by an exception.
     """
-    for end in run.events("exit"):
-        orderly = (end.detail.get("signal"), end.detail.get("code")) == (None, 0)
-        if not (orderly and is_autorecovery(end.server)) or end.server in run.may_end:
+    ends = [end for end in run.events("exit") if is_autorecovery(end.server) and _orderly(end)]
+    for end in ends:
+        before = sum(one.server == end.server and one.boot < end.boot for one in ends)
+        if before < run.may_end.get(end.server, 0):
             continue
         log = run.memo(events_by_boot)[end.server, end.boot]
         first = {name: events[0] for name, events in log.items()}
@@ -42,6 +44,10 @@ def repair_ended(run: RunFacts) -> Iterator[Broken]:
         name = f"{end.server} boot {end.boot}"
         ended = f"{name} ended with code 0 at {run.time_text(end.latest_ns)}, and no step asked for that"
         yield Broken(f"{name} ended on its own, and repaired nothing from then on", (ended, proof))
+
+
+def _orderly(end: Event) -> bool:
+    return (end.detail.get("signal"), end.detail.get("code")) == (None, 0)
 
 
 def _explains(fault: FaultRow, end: Event) -> bool:

@@ -60,15 +60,16 @@ def server(bookie: int, number: int, event: str, earliest_ns: int, latest_ns: in
 
 def repairer(
     *events: tuple[str, int],
+    number: int = 1,
     ended: int = 0,
     code: int | None = 0,
     signal: int | None = None,
     read: bool = True,
 ) -> tuple[Row, ...]:
     """A boot of autorecovery with the events of its log, to the end of the run unless it ``ended``."""
-    ends = [server(0, 1, "exit", ended, ended, code=code, signal=signal)] * bool(ended)
-    logged = [server(0, 1, name, at, at) for name, at in (*events, *[("log_read", ended or 999)] * read)]
-    return tuple({**row, "server": "ar1"} for row in (server(0, 1, "started", 1, 1), *logged, *ends))
+    ends = [server(0, number, "exit", ended, ended, code=code, signal=signal)] * bool(ended)
+    logged = [server(0, number, name, at, at) for name, at in (*events, *[("log_read", ended or 999)] * read)]
+    return tuple({**row, "server": "ar1"} for row in (server(0, number, "started", 1, 1), *logged, *ends))
 
 
 def fault(number: int = 1, kind: str = "kill", target: str = "b1", **columns: Any) -> Row:

@@ -81,9 +81,16 @@ def _gone(run: Any) -> list[Any]:
             over = fault["healed_ns"] + (0 if fault["kind"] in ("stop", "kill") else 120 * 10**9)
             near |= of_it and NEVER != fault["injected_ns"] <= end["latest_ns"] <= over
         read = any(row["event"] == "log_read" for row in mine)
-        if boot[0] not in run.may_end and (defect or not (lost or near or not read)):
+        earlier = [row for row in _exits(run, boot[0]) if row["boot"] < boot[1]]
+        if len(earlier) >= run.may_end.get(boot[0], 0) and (defect or not (lost or near or not read)):
             gone.append(end)
     return gone
+
+
+def _exits(run: Any, server: str) -> list[Any]:
+    """The ends of a server with code 0."""
+    ends = [row for row in run.servers if (row["server"], row["event"]) == (server, "exit")]
+    return [end for end in ends if json.loads(end["detail"])["code"] == 0]
 
 
 def _up(boot: dict[str, Any]) -> bool:

@@ -63,8 +63,17 @@ def test_a_fault_of_others_and_an_earlier_stop_explain_nothing():
 
 
 def test_a_plan_that_waits_for_the_end_states_it():
-    assert not kinds(("worker_died", 8), ended=10, may_end=frozenset({"ar1"}))
-    assert kinds(ended=10, may_end=frozenset({"ar2"})) == ["repair_ended"]
+    assert not kinds(("worker_died", 8), ended=10, may_end={"ar1": 1})
+    assert kinds(ended=10, may_end={"ar2": 1}) == ["repair_ended"]
+
+
+def test_a_wait_for_one_end_excuses_no_second_one():
+    boots = (*repairer(ended=30, number=2), *repairer(ended=10))  # in any order
+    verdict = judged(acked(0), good_ending(0), servers=boots, may_end={"ar1": 1})
+    [finding] = verdict.judgements["servers"].findings
+    assert finding.text == "ar1 boot 2 ended on its own, and repaired nothing from then on"
+    twice = judged(acked(0), good_ending(0), servers=boots, may_end={"ar1": 2})
+    assert not twice.judgements["servers"].findings
 
 
 def test_an_end_by_a_signal_or_an_error_is_a_death_and_judged_as_such():

@@ -36,7 +36,8 @@ def test_the_ledgers_of_all_rounds_are_allowed_what_the_plan_allows_that_ledger(
     }
 
 
-def test_a_process_may_end_where_a_step_waits_for_its_end() -> None:
+def test_a_process_may_end_as_often_as_steps_wait_for_its_end() -> None:
     waits = [{"wait_for": {"condition": name, "target": "ar1"}} for name in ("down", "ready")]
-    assert awaited_ends({"steps": [{"together": [[waits[1]], [waits[0]]]}]}) == {"ar1"}
-    assert awaited_ends({"steps": [waits[1]]}) == frozenset()
+    assert awaited_ends({"steps": [{"together": [[waits[1]], [waits[0]]]}]}) == {"ar1": 1}
+    assert awaited_ends({"steps": [waits[0], waits[0]], "rounds": 3}) == {"ar1": 6}
+    assert awaited_ends({"steps": [waits[1]]}) == {}
