@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import TypeVar
 
 from checkers.facts.alterations import alterations, fault_text, hit, injected, loses_of
@@ -26,6 +27,8 @@ _SIGKILL = 9
 _SIGTERM_CODE = 143
 """A JVM that SIGTERM ended exits with it."""
 _NEEDED = (OBSERVER, PROXY, ZOOKEEPER)
+READ_ONLY = ("readonly_created", "readonly_gone")
+"""A bookie's registration as read-only: it serves reads and refuses writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +139,11 @@ class Health:
     def problems(self) -> list[str]:
         """Why progress was not promised all the while, as short sentences; empty when all was well."""
         down = (bookie for bookie in sorted(self.run.bookies.values()) if self.boot(bookie) is None)
-        return [*(f"{self.run.bookie_name(bookie)} was not up" for bookie in down), *self._faults()]
+        return [
+            *(f"{self.run.bookie_name(bookie)} was not up" for bookie in down),
+            *(f"{self.run.bookie_name(bookie)} was read-only" for bookie in sorted(self.read_only())),
+            *self._faults(),
+        ]
 
     def _faults(self) -> Iterator[str]:
         for fault in self.run.faults:
@@ -157,6 +164,13 @@ class Health:
                 return boot
         return None
 
+    def read_only(self) -> frozenset[int]:
+        """Bookies that may have been registered as read-only at some time: they refuse writes."""
+        times = self.run.memo(_read_only)
+        return frozenset(
+            bookie for bookie, at_ns, over_ns in times if at_ns <= self.ended_ns and over_ns >= self.began_ns
+        )
+
     def lossy(self) -> dict[int, str]:
         """Bookies that may have lost what they had by then -> why."""
         found = {
@@ -169,3 +183,16 @@ class Health:
                 if boot.unclean and boot.dying_ns <= self.ended_ns and not outlasted(boot, self.run):
                     found.setdefault(bookie, f"{self.run.bookie_name(bookie)} boot {boot.number} {boot.how}")
         return found
+
+
+def _read_only(run: RunFacts) -> list[tuple[int, int, int]]:
+    """Each bookie with the times from which and until which it may have been registered as read-only (ns)."""
+    found, since_ns = list[tuple[int, int, int]](), dict[int, int]()
+    events = (event for event in run.events(*READ_ONLY) if event.server in run.bookies)
+    for event in sorted(events, key=attrgetter("latest_ns", "earliest_ns")):
+        bookie = run.bookies[event.server]
+        if event.name == READ_ONLY[0]:
+            since_ns.setdefault(bookie, event.earliest_ns)
+        elif bookie in since_ns:
+            found.append((bookie, since_ns.pop(bookie), event.latest_ns))
+    return [*found, *((bookie, at_ns, NEVER) for bookie, at_ns in since_ns.items())]

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from checkers.facts.boots import Health
+from checkers.facts.boots import READ_ONLY, Health
 from checkers.facts.histories import Histories
 from checkers.facts.versions import Version, in_force
 from checkers.judging.contract import Event, RunFacts
@@ -33,8 +33,11 @@ from protocol.addresses import name_of_id
 ENOUGH = 5
 """Failed tries in a row that are an anomaly: transient causes, such as a lost connection, end sooner."""
 _LIVES, _NODES = ("started", "exit"), ("znode_created", "znode_gone")
-_BACK = ("started", "znode_created")
-_CHANGES = (*_LIVES, *_NODES, "repair_disabled", "repair_enabled")
+_STATES = (_LIVES, _NODES, READ_ONLY)
+"""How a bookie's process and its registrations, as writable and as read-only, begin and end."""
+_BACK = tuple(begins for begins, _ in _STATES)
+_PRESENCE = (*_LIVES, *_NODES, *READ_ONLY)
+_CHANGES = (*_PRESENCE, "repair_disabled", "repair_enabled")
 
 
 class Tries(NamedTuple):
@@ -84,8 +87,8 @@ def _failures(events: Iterable[Event], changes: Sequence[tuple[int, int]]) -> It
 def promised(tries: Tries, version: Version, lacking: frozenset[int], run: RunFacts) -> bool:
     """Whether repair had all that it needs, for the one version that was in force all the while.
 
-    ``lacking`` are bookies that owed a copy afterwards and showed none. Where racks decide who may take
-    whose place nothing is promised here.
+    ``lacking`` are bookies that owed a copy afterwards and showed none. A read-only bookie may have copies,
+    and takes none. Where racks decide who may take whose place nothing is promised here.
     """
     if run.racks:
         return False
@@ -93,7 +96,7 @@ def promised(tries: Tries, version: Version, lacking: frozenset[int], run: RunFa
     gone = {run.bookies.get(name) for name in tries.missing} | lacking | health.lossy().keys()
     whole = {name for name, number in run.bookies.items() if health.boot(number) and number not in gone}
     ensemble, _, ack = version.shape
-    if len(whole) < ensemble:
+    if len(whole - {run.bookie_name(number) for number in health.read_only()}) < ensemble:
         return False
     write_sets = (
         {name_of_id(bookies[at]) for at in places}
@@ -203,15 +206,16 @@ def _calm(run: RunFacts, by_ns: int) -> Iterator[tuple[int, int]]:
 
 
 def _is_gone(name: str, at_ns: int, run: RunFacts) -> bool:
-    """Whether a bookie had ended, and its registration had vanished, when nothing was changing."""
-    before = (event for event in run.memo(_presence).get(name, ()) if event.latest_ns <= at_ns)
-    return {event.name in _LIVES: event.name for event in before} == {True: "exit", False: "znode_gone"}
+    """Whether a bookie had ended, and no registration of it was left, when nothing was changing."""
+    before = [event.name for event in run.memo(_presence).get(name, ()) if event.latest_ns <= at_ns]
+    last = {states: event for event in before for states in _STATES if event in states}
+    return {READ_ONLY: READ_ONLY[1]} | last == {states: states[1] for states in _STATES}
 
 
 def _presence(run: RunFacts) -> Mapping[str, list[Event]]:
     """Bookie -> its starts, ends and registrations, by time."""
     found: dict[str, list[Event]] = {name: [] for name in run.bookies}
-    events = (event for event in run.events(*_LIVES, *_NODES) if event.server in found)
+    events = (event for event in run.events(*_PRESENCE) if event.server in found)
     for event in sorted(events, key=lambda event: (event.latest_ns, event.earliest_ns)):
         found[event.server].append(event)
     return found

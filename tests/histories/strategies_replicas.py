@@ -46,7 +46,7 @@ def random_repair(seed: int) -> tuple[list[Fact], RunFacts]:
     dice.shuffle(history)
     return history, run_facts(
         bookies=BOOKIES,
-        servers=tuple(_servers(dice)),
+        servers=(*_servers(dice), *_read_only(random.Random(f"read-only {seed}"))),
         faults=tuple(_faults(dice)),
         damage=("census: torn",) if dice.random() < 0.03 else (),
         required=("replicas",) if dice.random() < 0.3 else (),
@@ -131,6 +131,15 @@ def _servers(dice: random.Random) -> list[dict[str, Any]]:
             rows.append(event(300, "zk1", "repair_enabled", zxid=hex(300)))
     dice.shuffle(rows)
     return rows
+
+
+def _read_only(dice: random.Random) -> list[dict[str, Any]]:
+    """Sometimes b2 is registered as read-only, for a time or until the end."""
+    if dice.random() < 0.8:
+        return []
+    began = dice.choice((50, 150, 700))
+    over = [event(dice.choice((98, 310, 610)), "b2", "readonly_gone")] if dice.random() < 0.7 else []
+    return [event(began, "b2", "readonly_created"), *over]
 
 
 def _faults(dice: random.Random) -> list[dict[str, Any]]:

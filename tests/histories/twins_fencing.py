@@ -155,6 +155,16 @@ def healthy(run: RunFacts, began_ns: int, ended_ns: int) -> bool:
                 return False
         elif fault["injected_ns"] != NEVER and fault["healed_ns"] > began_ns:
             return False
+    for row in run.servers:
+        if row["event"] == "readonly_created" and row["earliest_ns"] <= ended_ns:
+            gone = [
+                one["latest_ns"]
+                for one in run.servers
+                if (one["server"], one["event"]) == (row["server"], "readonly_gone")
+                and one["latest_ns"] >= row["latest_ns"]
+            ]
+            if min(gone, default=NEVER) >= began_ns:
+                return False
     return all(lived(run, bookie, began_ns, ended_ns) for bookie in run.bookies.values())
 
 

@@ -14,6 +14,7 @@ from tests.histories.twins import TwinResult, tells, was_released
 
 AT_ONCE = ("kill", "wipe")
 CHANGES = ("started", "exit", "znode_created", "znode_gone", "repair_disabled", "repair_enabled")
+CHANGES += ("readonly_created", "readonly_gone")
 
 
 def replicas(history: list[Any], run: Any) -> TwinResult:
@@ -184,6 +185,8 @@ def _not_marked(history: list[Any], chain: list[Any], run: Any, by: int) -> bool
                 "znode_created", -1
             ):
                 continue
+            if last.get("readonly_gone", -1) < last.get("readonly_created", -1):
+                continue
             for end in (end for _, end in audits[at + 4 :]):
                 calm = not any(one <= end and over >= start for one, over in changes)
                 possible = _possible(chain, start, end)
@@ -231,8 +234,9 @@ def _unmarked_unrepaired(history: list[Any], chain: list[Any], run: Any, by: int
             }
             away = last.get("exit", -1) > last.get("started", -1)
             away &= last.get("znode_gone", -1) > last.get("znode_created", -1)
+            away &= last.get("readonly_gone", -1) >= last.get("readonly_created", -1)
             back = any(
-                row["event"] in ("started", "znode_created")
+                row["event"] in ("started", "znode_created", "readonly_created")
                 and row["latest_ns"] >= made["earliest_ns"]
                 and row["earliest_ns"] <= gone["latest_ns"]
                 for row in results
@@ -249,6 +253,15 @@ def _unmarked_unrepaired(history: list[Any], chain: list[Any], run: Any, by: int
             if away and not back and possible and named:
                 return True
     return False
+
+
+def _read_only(run: Any, at: int) -> set[str]:
+    """The bookies that were registered as read-only while nothing changed."""
+    last = {}
+    for row in sorted(run.servers, key=_time):
+        if row["event"] in ("readonly_created", "readonly_gone") and row["latest_ns"] < at:
+            last[row["server"]] = row["event"]
+    return {name for name, event in last.items() if event == "readonly_created"}
 
 
 def _time(row: Any) -> tuple[int, int]:
@@ -316,6 +329,6 @@ def _never_repaired(chain: list[Any], run: Any, began: int, version: Any, withou
     ]
     return (
         version["latest_ns"] < longest[0][0]
-        and len(whole) >= version["ensemble"]
+        and len(whole - _read_only(run, longest[0][0])) >= version["ensemble"]
         and all(len(names - whole) < version["ack_quorum"] for names in write_sets)
     )

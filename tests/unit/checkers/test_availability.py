@@ -68,8 +68,6 @@ def test_nobody_looked():
 
 
 OPEN = [created(), recovering()]
-
-
 S = 10**9
 
 
@@ -218,7 +216,16 @@ def test_every_write_set_of_the_last_ensemble_counts_and_no_other():
     assert availability(versions, refused(), **boots).findings
 
 
+def read_only(*times):
+    """b1 and b2 are registered as read-only from a time, and until one if it is given."""
+    events = [*zip(times, ("readonly_created", "readonly_gone"), strict=False)]
+    return (*UP, *(server(bookie, 0, name, at, at) for bookie in (1, 2) for at, name in events))
+
+
 DOUBTS = {
+    "bookies were read-only": {"servers": read_only(50)},
+    "bookies became writable meanwhile": {"servers": read_only(50, 100)},
+    "bookies became read-only meanwhile": {"servers": read_only(109)},
     "a bookie was down": {"servers": (*boot(1), *boot(2), *boot(3, stopped=50))},
     "a bookie came up meanwhile": {"servers": (*boot(1), *boot(2), *boot(3, began=105))},
     "a bookie went down meanwhile": {"servers": (*boot(1), *boot(2), *boot(3, stopped=105))},
@@ -242,6 +249,8 @@ def test_where_something_was_still_broken_nobody_is_stuck(doubt):
 @pytest.mark.parametrize(
     "run",
     [
+        {"servers": read_only(50, 99)},
+        {"servers": read_only(110)},
         {"faults": (fault(kind="hold", target="writer-b1", healed_ns=99),)},
         {"faults": (fault(injected_ns=NEVER, confirmed_ns=NEVER, healed_ns=NEVER),)},
         {"faults": (fault(-1, "unplanned", "writer", injected_ns=NEVER, confirmed_ns=50),)},

@@ -69,6 +69,15 @@ def test_nothing_is_promised_while_a_fault_hinders_repair():
     assert kinds(repairing(faults=(KILLED, cut))) == []
 
 
+def test_a_read_only_bookie_has_copies_and_takes_none():
+    """b1, b2 and b3 are left: b4 can be replaced by b3 alone."""
+    for bookie in ("b3", "b1"):
+        since = event(70, bookie, "readonly_created")
+        assert kinds(repairing(since)) == []
+        assert kinds(repairing(since, event(150, bookie, "readonly_gone"))) == NEVER_REPAIRED
+        assert kinds(repairing(since, event(250, bookie, "readonly_gone"))) == []
+
+
 def test_nothing_is_promised_without_a_bookie_to_spare_or_enough_copies():
     assert ("never_repaired", -1, -1) in kinds(repairing(held=ALL))
     assert ("never_repaired", -1, -1) not in kinds(repairing(held=range(4)))
@@ -180,6 +189,22 @@ def test_a_bookie_that_was_back_or_still_registered_was_not_gone():
     assert audited(*back) == []
     registered = [row for row in GONE if row["event"] != "znode_gone"]
     assert audited(gone=registered, faults=()) == []
+
+
+READ_ONLY = [event(20, "b4", "readonly_created"), event(21, "b4", "znode_gone"), *four(killed=50), elected()]
+
+
+def test_a_read_only_bookie_is_gone_when_that_registration_has_vanished():
+    """The auditor counts it as available until its session ends."""
+    assert audited(gone=READ_ONLY) == []
+    assert audited(event(60, "b4", "readonly_gone"), gone=READ_ONLY) == [("not_marked", -1, -1)]
+    assert audited(event(250, "b4", "readonly_gone"), gone=READ_ONLY) == []
+    removed = (marked(105, "b4"), unmarked(200))
+    assert audited(*removed, audits=(), gone=READ_ONLY) == []
+    gone = [*READ_ONLY, event(60, "b4", "readonly_gone")]
+    assert audited(*removed, audits=(), gone=gone) == [("unmarked_unrepaired", -1, -1)]
+    again = event(150, "b4", "readonly_created")
+    assert audited(*removed, again, audits=(), gone=gone) == []
 
 
 def test_a_mark_that_goes_while_its_bookie_is_gone_and_still_named_convicts():
