@@ -245,21 +245,24 @@ def _took_when_forgotten(taken: Rows, facts: LedgerFacts, run: RunFacts) -> pa.T
     """
     since, boot_id = run.memo(fenced_since), boot_ids(taken)
     until_ns, by = np.zeros((2, taken.num_rows), dtype=np.int64)
+    fenced, by_boot = facts.memo(_fences)
     for one in set(np.unique(boot_id).tolist()) & since.keys():
-        fences = dict(fence for fence in facts.memo(_fences) if since[one] <= fence[1] < one)
+        mine = boot_id == one
+        before = (by_boot >= since[one]) & (by_boot < one) & np.isin(fenced, taken["ledger"][mine])
+        fences = dict(zip(fenced[before].tolist(), by_boot[before].tolist(), strict=True))
         ends = ints([forgotten_ns(ledger, bookie_of(one), facts, run) for ledger in fences])
-        mine, ledgers = boot_id == one, ints([*fences])
-        until_ns[mine] = value_at(ledgers, ends, taken["ledger"][mine], missing=0)
-        by[mine] = value_at(ledgers, ints([*fences.values()]), taken["ledger"][mine], missing=0)
+        until_ns[mine] = value_at(ints([*fences]), ends, taken["ledger"][mine], missing=0)
+        by[mine] = value_at(ints([*fences]), ints([*fences.values()]), taken["ledger"][mine], missing=0)
     late = taken["received_ns"] < until_ns
     like = [boot_id[late], by[late]]
     return first_rows(_FORGOTTEN, taken["ledger"][late], taken["entry"][late], like=like, proof=[])
 
 
-def _fences(facts: LedgerFacts) -> list[tuple[int, int]]:
+def _fences(facts: LedgerFacts) -> tuple[Ints, Ints]:
     """Ledger and boot of each confirmed fence, ascending."""
-    answers = (Answer(*row) for row in facts.rows(ANSWERED))
-    return sorted((one.ledger, one.boot_id) for one in answers if one.status == Status.EOK)
+    answered = facts.columns(ANSWERED)
+    confirmed = answered["status"] == Status.EOK
+    return answered["ledger"][confirmed], answered["boot_id"][confirmed]
 
 
 def _added_after_close(late: list[Row], found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from checkers.facts.keeping import forgotten_ns
 from checkers.judging.judge import judge
 from evidence.codes import NEVER, FrameFlag, Message, Outcome, Status
 from evidence.findings import Verdict
@@ -216,6 +217,19 @@ def test_a_fence_that_a_kill_or_a_clean_restart_forgot_is_noted(least):
     assert forgot(servers=(*boot(2, stopped=60), *boot(2, 2, began=70)))
     # Another client fenced the second boot again, after it had taken the adds.
     assert forgot(fenced(2, 95, boot=2), **about)
+
+
+def test_of_many_fenced_ledgers_only_those_that_a_boot_took_adds_of_are_looked_up(monkeypatch):
+    asked = []
+
+    def counting(ledger, *rest):
+        asked.append(ledger)
+        return forgotten_ns(ledger, *rest)
+
+    monkeypatch.setattr("checkers.fencing.forgotten_ns", counting)
+    others = [(created(ledger=ledger), fenced(2, 20, ledger=ledger)) for ledger in range(2, 30)]
+    assert forgot(others)
+    assert asked == [1]
 
 
 @pytest.mark.parametrize(("least", "noted"), [("UNSYNCED", False), ("STORED", True)])
