@@ -15,7 +15,7 @@ most that of all adds that were tried. A writer knows its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -86,7 +86,6 @@ class Metadata(Checker):
         ]
         lengths = [] if put_back_hidden(run) else list(_lengths(found, facts))
         findings += [_wrong_length(one, run) for one in lengths if one.wrong]
-        gaps = {ledger: unseen for ledger in known.versions if (unseen := known.gaps(ledger))}
         return self.judgement(
             run,
             findings,
@@ -95,12 +94,12 @@ class Metadata(Checker):
                 "versions": sum(map(len, chains)),
                 "lengths": len(lengths),
                 **({"put_back": len(known.put_back)} if known.put_back else {}),
-                "not_seen": sum(last - first + 1 for unseen in gaps.values() for first, last in unseen),
+                "not_seen": sum(last - first + 1 for unseen in known.gaps.values() for first, last in unseen),
             },
             enough=known.versions,
             lacking=run.shortcomings(self.tables),
             notes=(
-                *_not_seen(gaps, run),
+                *_not_seen(known.gaps, run),
                 *_not_compared(
                     {*known.closes} - {*known.put_back} - {one.close.ledger for one in lengths}, run
                 ),
@@ -218,7 +217,7 @@ def _finding(kind: str, version: Version, wrong: str, proof: tuple[str, ...], ru
     )
 
 
-def _not_seen(gaps: dict[int, list[tuple[int, int]]], run: RunFacts) -> list[str]:
+def _not_seen(gaps: Mapping[int, Sequence[tuple[int, int]]], run: RunFacts) -> list[str]:
     def note(ledger: int) -> str:
         runs = ", ".join(str(a) if a == b else f"{a}..{b}" for a, b in gaps[ledger])
         return f"{run.ledger_text(ledger)}: metadata versions {runs} not seen"

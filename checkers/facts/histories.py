@@ -101,23 +101,28 @@ class Histories:
         times = {(one.ledger, one.last_entry): one.latest_ns for one in reversed(self.all_closes)}
         return {ledger: times[ledger, end] for ledger, end in self.ends.items()}
 
-    def gaps(self, ledger: int) -> list[tuple[int, int]]:
-        """(first, last) of each run of version numbers that were not seen, from each chain's beginning on.
+    @cached_property
+    def gaps(self) -> Mapping[int, Sequence[tuple[int, int]]]:
+        """Ledger -> (first, last) of each run of version numbers that were not seen; of no other ledgers.
 
-        A removal has the number after the last version; where it has a higher one, that version was not seen.
+        From each chain's beginning on. A removal has the number after the last version; where it has a higher
+        one, that version was not seen.
         """
-        found, chains = [], self.chains.get(ledger, ())
-        for rows in chains:
-            before_first = () if rows and rows[0].put_back else (-1,)
-            seen = [*before_first, *(version.version for version in rows)]
-            if len(chains) == 1 and ledger in self.deleted:
-                seen.append(self.deleted[ledger].version)
-            found += [(before + 1, after - 1) for before, after in pairwise(seen) if after > before + 1]
+        found: dict[int, list[tuple[int, int]]] = {}
+        for ledger, chains in self.chains.items():
+            for rows in chains:
+                before_first = () if rows and rows[0].put_back else (-1,)
+                seen = [*before_first, *(version.version for version in rows)]
+                if len(chains) == 1 and ledger in self.deleted:
+                    seen.append(self.deleted[ledger].version)
+                unseen = [(before + 1, after - 1) for before, after in pairwise(seen) if after > before + 1]
+                if unseen:
+                    found[ledger] = [*found.get(ledger, ()), *unseen]
         return found
 
     def known_whole(self, ledger: int) -> bool:
         """Whether every version of each of its chains is known."""
-        return ledger in self.versions and not self.gaps(ledger)
+        return ledger in self.versions and ledger not in self.gaps
 
     def seen_whole(self, ledger: int) -> bool:
         """Whether it has one chain, which is known from the first version on with none missing in between."""

@@ -160,7 +160,7 @@ class _JudgedPass:
         gone = {*metadata.deleted, *metadata.put_back, *self.facts.columns(RELEASED)["ledger"].tolist()}
         away = list(absences(self.repair))
         for ledger in sorted(set(metadata.versions if away else marks) & metadata.versions.keys() - gone):
-            if not metadata.gaps(ledger):
+            if ledger not in metadata.gaps:
                 chain, lac = metadata.versions[ledger], self.highest_lac(ledger)
                 yield from not_marked(ledger, chain, lac, away, self.repair)
                 yield from unmarked_early(ledger, chain, lac, self.repair)
@@ -185,7 +185,7 @@ class _Case:
     @property
     def unseen(self) -> bool:
         """Whether a version of its metadata was not seen."""
-        return bool(self.judged.metadata.gaps(self.ledger))
+        return self.ledger in self.judged.metadata.gaps
 
     @property
     def whole(self) -> bool:

@@ -48,7 +48,7 @@ def test_of_a_ledger_that_was_seen_whole_everything_is_known():
     )
     assert histories.closes[4].last_entry == 8 and list(histories.closes) == [4] and 9 not in histories.closes
     assert histories.versions[4][1].fragments == ((0, ("b1:3181", "b3:3181")), (10, ("b3:3181", "b2:3181")))
-    assert histories.seen_whole(9) and not histories.gaps(4) and list(histories.versions) == [4, 9]
+    assert histories.seen_whole(9) and not histories.gaps and list(histories.versions) == [4, 9]
 
 
 @pytest.mark.parametrize(
@@ -66,6 +66,12 @@ def test_a_ledger_was_seen_whole_if_no_version_is_missing_and_none_was_put_back(
     histories = Histories(versions(*rows, version(5, 0), version(5, 1, CLOSED, 3)))
     assert histories.seen_whole(4) is seen and histories.seen_whole(5)
     assert histories.ends == {4: 7, 5: 3} and sorted(histories.closes) == [4, 5]
+
+
+def test_the_gaps_of_all_ledgers_are_worked_out_once():
+    histories = Histories(versions(version(4, 0), version(4, 3), version(4, 7), version(5, 1), version(6, 0)))
+    assert histories.gaps == {4: [(1, 2), (4, 6)], 5: [(0, 0)]}
+    assert histories.gaps is histories.gaps
 
 
 def test_rows_come_in_any_order_with_repeats():
