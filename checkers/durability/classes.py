@@ -153,9 +153,9 @@ def _repairs(
     ledger: int, since_ns: int, due: Mapping[int, Bools], known: KnownBoots
 ) -> Iterator[tuple[int, Event, Bools]]:
     """The boot and the end of each check that can have found this ledger, and the entries due by it."""
-    for boot_id, repair in known.repairs:
+    for boot_id, repair in (*known.repairs.get(-1, ()), *known.repairs.get(ledger, ())):
         duty = due.get(bookie_of(boot_id))
-        if repair.ledger in (-1, ledger) and repair.latest_ns >= since_ns and duty is not None:
+        if repair.latest_ns >= since_ns and duty is not None:
             yield boot_id, repair, duty
 
 

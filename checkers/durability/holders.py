@@ -21,7 +21,7 @@ from checkers.facts.disks import altered, copied_disks, fallen, on_disks
 from checkers.facts.ledgers import histories, passes
 from checkers.facts.parts import entries_of
 from checkers.facts.wire import ADDS, answers, boot_ids, is_sure, synced
-from checkers.judging.contract import Batch, LedgerFacts, Rows, RunFacts
+from checkers.judging.contract import Batch, Event, LedgerFacts, Rows, RunFacts
 from checkers.sets.spans import Bools, Ints, Spans
 from evidence.codes import NEVER, Holding, Status
 from protocol.faults import Loses
@@ -117,8 +117,8 @@ class KnownBoots:
     ``copied`` are the disks copied at an unclean death; ``fallen`` the boots whose end by a recorded fault
     may have taken what they had, ``altered`` those whose disk a fault may have changed afterwards,
     ``emptied`` those of whose disk a fault has taken all since, and when (ns). ``repairs`` are the checks
-    that boots completed, of one ledger or of all: from then on they have what they should. Those are all
-    unless ``unlogged`` names boots of guarded bookies, which repair themselves, whose log was not read.
+    that boots completed, by ledger, -1 for those of all: from then on they have what they should. Those are
+    all unless ``unlogged`` names boots of guarded bookies, which repair themselves, whose log was not read.
     """
 
     def __init__(self, facts: LedgerFacts, run: RunFacts) -> None:
@@ -147,7 +147,9 @@ class KnownBoots:
             for boot_id, boot in self.boots.items()
             if boot.bookie in wipes and boot.ended_ns <= wipes[boot.bookie].began_ns
         }
-        self.repairs = [*boot_events(run, *_REPAIRED)]
+        self.repairs: dict[int, list[tuple[int, Event]]] = {}
+        for boot_id, repair in boot_events(run, *_REPAIRED):
+            self.repairs.setdefault(repair.ledger, []).append((boot_id, repair))
         guarded = {
             boot_id for boot_id, boot in self.boots.items() if run.bookie_name(boot.bookie) in run.guarded
         }

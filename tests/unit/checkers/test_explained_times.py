@@ -2,18 +2,23 @@
 
 import pytest
 
+from checkers.judging.contract import Event
 from evidence.codes import NEVER
 from tests.histories.boots import fault, on_disk, took
-from tests.histories.story import acked, closed, found, kept, opened, recovering
+from tests.histories.story import acked, closed, facts, found, kept, opened, recovering
 from tests.unit.checkers.test_explained import (
     ACKS,
     BORN,
     EXPLAINED,
     KILLS,
+    LIVES,
     LOSS,
+    READ,
     UNDETERMINED,
+    check,
     classes,
     denied,
+    durability,
     dying,
     killed,
     wiped,
@@ -88,3 +93,24 @@ def test_a_holder_that_may_have_been_dead_at_the_close_is_not_counted():
     cut = [acked(0), acked(1), BORN, closed(0, latest_ns=490), opened(0), kept(0), found(0), denied(1)]
     assert classes(cut, ACKS) == UNDETERMINED
     assert classes(cut, ACKS, servers=dying(1, 480, 500)) == EXPLAINED
+
+
+def test_the_check_of_one_ledger_is_looked_at_for_that_one_only(monkeypatch):
+    asked, copied = [], "ledger_check_and_copy_end"
+
+    def ledger_of(event):
+        asked.append(event.name)
+        return int(event.detail.get("ledgerId", -1))
+
+    monkeypatch.setattr(Event, "ledger", property(ledger_of))
+
+    def questions(number):
+        asked.clear()
+        ledgers = range(1, number + 1)
+        history = [(table, {**row, "ledger": one}) for one in ledgers for table, row in facts(LOSS, ACKS)]
+        checks = (check(2, 600, event=copied, ledgerId=one) for one in ledgers)
+        judgement = durability(history, servers=(*LIVES, *READ, *checks))
+        assert judgement.counts["lost_undetermined"] == number
+        return asked.count(copied)
+
+    assert questions(10) == 10 * questions(1)
