@@ -81,10 +81,9 @@ class Metadata(Checker):
         """Needs at least one version; that others were not seen is no violation."""
         known = facts.memo(histories)
         chains = [chain for chains in known.chains.values() for chain in chains]
-        findings = [
-            finding for chain in chains if not put_back_hidden(run) for finding in _judged(chain, run)
-        ]
-        lengths = [] if put_back_hidden(run) else list(_lengths(found, facts))
+        hidden = put_back_hidden(run)
+        findings = [] if hidden else [finding for chain in chains for finding in _judged(chain, run)]
+        lengths = [] if hidden else list(_lengths(found, facts))
         findings += [_wrong_length(one, run) for one in lengths if one.wrong]
         return self.judgement(
             run,

@@ -293,13 +293,16 @@ class _Conclusion:
     def _vanished_finding(self, ledger: int) -> Finding:
         gone = self.vanished.of_ledger(ledger)
         ours = ledger in self.by_fault
-        row = self.histories.gone[ledger] if ours else self.histories.deleted[ledger]
-        how = put_back_text(row, self.histories, self.run)
+        how = (
+            put_back_text(self.histories.gone[ledger], self.histories, self.run)
+            if ours
+            else f"the metadata was removed by transaction 0x{self.histories.deleted[ledger].zxid:x}"
+        )
         return self.run.finding(
             "durability/vanished",
             (ledger, int(gone.first[0]) if gone else -1, int(gone.last[-1]) if gone else -1, gone.count()),
             "the metadata vanished and no client invoked a delete",
-            how if ours else f"the metadata was removed by transaction 0x{row.zxid:x}",
+            how,
             "the histories of all clients are whole and hold no delete of this ledger that was sent",
             loss=EXPLAINED if ours else "",
         )

@@ -157,21 +157,26 @@ def put_back_hidden(run: RunFacts) -> bool:
 
 def put_back_text(version: Version, histories: Histories, run: RunFacts) -> str:
     """What a row that was put back says: ``ledger main: removed from the metadata by fault 3 (...)``."""
-    by = f"a fault of the run (transaction 0x{version.zxid:x})"
-    for fault in run.faults:
-        injected = json.loads(fault["proof"] or "{}").get("injected") or {}
-        if injected.get("zxid") == hex(version.zxid):
-            by = fault_text(fault)
-            break
+    fault = run.memo(_by_transaction).get(hex(version.zxid))
+    by = fault_text(fault) if fault else f"a fault of the run (transaction 0x{version.zxid:x})"
     name = run.ledger_text(version.ledger)
-    before = [one for one in histories.in_time if one.ledger == version.ledger and one.zxid < version.zxid]
-    last = max(before, key=lambda one: (one.zxid, one.version), default=None)
+    before = [one for one in histories.rows_of[version.ledger] if one.zxid < version.zxid]
+    last = before[-1] if before else None
     was = None if last is None or last.state == DELETED else last
     if version.state == DELETED:
         how = "removed from the metadata by" if was else "had been deleted, and its id was free again after"
         return f"{name}: {how} {by}"
     start = f"version {was.version}" if was else "nothing"
     return f"{name}: metadata put back from {start} to version {version.version} by {by}"
+
+
+def _by_transaction(run: RunFacts) -> Mapping[str, FaultRow]:
+    """ZooKeeper's transaction, as a hexadecimal number -> the fault that was injected by it."""
+    found: dict[str, FaultRow] = {}
+    for fault in run.faults:
+        injected = json.loads(fault["proof"] or "{}").get("injected") or {}
+        found.setdefault(str(injected.get("zxid")), fault)
+    return found
 
 
 def put_back_notes(histories: Histories, run: RunFacts) -> list[str]:

@@ -38,6 +38,14 @@ class Histories:
         self.versions = {ledger: tuple(chain.from_iterable(chains)) for ledger, chains in self.chains.items()}
 
     @cached_property
+    def rows_of(self) -> Mapping[int, Sequence[Version]]:
+        """Ledger -> its rows, removals too, in the order of their transactions."""
+        found: dict[int, list[Version]] = {}
+        for version in self.in_time:
+            found.setdefault(version.ledger, []).append(version)
+        return found
+
+    @cached_property
     def deleted(self) -> Mapping[int, Version]:
         """Ledgers whose metadata was removed, by whomever -> the row that says so (the first such one)."""
         return {one.ledger: one for one in reversed(self.in_time) if one.state == DELETED}

@@ -12,12 +12,14 @@ from evidence.findings import Verdict
 from evidence.schemas import OPERATIONS
 from tests.histories.boots import boot, fault, fenced, said, took
 from tests.histories.story import (
+    Fact,
     acked,
     answered,
     closed,
     created,
     deleted,
     delivered,
+    facts,
     found,
     judged,
     kept,
@@ -33,6 +35,7 @@ from tests.histories.story import (
     unsure,
     vanished,
 )
+from tests.unit.checkers.test_availability import Read
 from tests.unit.evidence.transactions import CLOCK, MS, put_back, txn
 from tests.unit.evidence.transactions import metadata as written
 
@@ -302,3 +305,17 @@ def test_a_ledger_that_somebody_else_removed_before_our_fault_put_it_back_is_van
     assert finding.proof[0] == "the metadata was removed by transaction 0xb"
     note = verdict.judgements["closing"].notes[1]
     assert note.startswith("ledger 1: metadata put back from nothing to version 0 by fault 3")
+
+
+def test_of_many_ledgers_that_vanished_the_faults_are_read_once() -> None:
+    def walks(number: int, gone: Fact) -> int:
+        Read.walks = 0
+        ledgers = range(1, number + 1)
+        story = facts(acked(0), created(), gone)
+        history = [(table, {**row, "ledger": one}) for one in ledgers for table, row in story]
+        judgement = judged(history, faults=Read((RESTORED,))).judgements["durability"]
+        assert judgement.counts["vanished_ledgers"] == number
+        return Read.walks
+
+    for gone in (vanished(1), back(1, 0)):
+        assert walks(1, gone) == walks(20, gone)
