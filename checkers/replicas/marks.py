@@ -114,11 +114,13 @@ def changes(run: RunFacts) -> Iterator[tuple[int, int]]:
 
 
 class Absence(NamedTuple):
-    """A bookie that was gone during :data:`ENOUGH` audits in a row, from the first to the last (ns)."""
+    """A bookie that was gone during audits in a row.
+
+    ``windows`` are the first and the last moment (ns) of each :data:`ENOUGH` of them in a row.
+    """
 
     bookie: str
-    began_ns: int
-    ended_ns: int
+    windows: Sequence[tuple[int, int]]
 
 
 def absences(repair: Repair) -> Iterator[Absence]:
@@ -126,34 +128,50 @@ def absences(repair: Repair) -> Iterator[Absence]:
     audits = sorted(repair.audits())
     for since_ns, until_ns in _calm(repair.run, repair.by_ns):
         within = [(began, ended) for began, ended in audits if since_ns < began and ended < until_ns]
-        rows = [within[at : at + ENOUGH] for at in range(len(within) - ENOUGH + 1)]
-        for name in repair.run.bookies if rows else ():
-            if _is_gone(name, since_ns, repair.run):
-                yield from (Absence(name, row[0][0], max(ended for _, ended in row)) for row in rows)
+        rows = (within[at : at + ENOUGH] for at in range(len(within) - ENOUGH + 1))
+        windows = [(row[0][0], max(ended for _, ended in row)) for row in rows]
+        gone = (name for name in repair.run.bookies if windows and _is_gone(name, since_ns, repair.run))
+        yield from (Absence(name, windows) for name in gone)
 
 
 def not_marked(
     ledger: int, chain: tuple[Version, ...], lac: int, away: Iterable[Absence], repair: Repair
 ) -> Iterator[Finding]:
     """A ledger that audits did not mark for a bookie that was gone; ``lac`` is the highest LAC received."""
-    run, found = repair.run, set[str]()
-    for lost, began_ns, ended_ns in away:
-        versions = in_force(chain, began_ns, ended_ns)
-        due = due_entries(versions, lac)
-        named = bool(versions) and all(_names(version, lost, due) for version in versions)
-        marked = _marked_during(repair.marks.get(ledger, ()), began_ns, ended_ns)
-        if named and versions[0].latest_ns < began_ns and not marked and lost not in found:
+    run, marks, found = repair.run, repair.marks.get(ledger, ()), set[str]()
+    for absence in away:
+        lost = absence.bookie
+        passed_over = None if lost in found else _passed_over(absence, chain, lac, marks)
+        if passed_over:
             found.add(lost)
+            version, began_ns, ended_ns = passed_over
             yield run.finding(
                 "replicas/not_marked",
                 (ledger,),
                 f"{ENOUGH} audits did not mark it, although {lost} was gone",
-                f"metadata version {versions[-1].version} names {lost}",
+                f"metadata version {version.version} names {lost}",
                 f"{lost} had ended, and its registration had vanished",
                 f"{ENOUGH} audits began and ended between {run.time_text(began_ns)} and "
                 f"{run.time_text(ended_ns)}; nothing else changed, and no fault was active",
                 repair.summary_of(ledger, ended_ns),
             )
+
+
+def _passed_over(
+    absence: Absence, chain: tuple[Version, ...], lac: int, marks: Sequence[Event]
+) -> tuple[Version, int, int] | None:
+    """The last version in force during the first audits that had to mark a ledger and did not; and when."""
+    lost, windows = absence
+    # One mark may cover all of the audits.
+    if _marked_during(marks, windows[-1][0], min(ended_ns for _, ended_ns in windows)):
+        return None
+    for began_ns, ended_ns in windows:
+        versions = in_force(chain, began_ns, ended_ns)
+        due = due_entries(versions, lac)
+        named = bool(versions) and all(_names(version, lost, due) for version in versions)
+        if named and versions[0].latest_ns < began_ns and not _marked_during(marks, began_ns, ended_ns):
+            return versions[-1], began_ns, ended_ns
+    return None
 
 
 def _marked_during(marks: Sequence[Event], began_ns: int, ended_ns: int) -> bool:

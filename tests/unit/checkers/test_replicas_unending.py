@@ -2,6 +2,7 @@
 
 import pytest
 
+from checkers.facts.versions import in_force
 from protocol.faults import Loses
 from tests.histories.boots import boot, fault
 from tests.histories.repairs import audit, elected, event, marked, shown, tried, unmarked
@@ -182,6 +183,23 @@ def test_a_mark_that_is_made_after_five_audits_comes_too_late():
     assert audited(*later, marked(650, "b4")) == [("not_marked", -1, -1)]
     assert audited(*later, marked(303, "b4")) == []
     assert ("not_marked", -1, -1) in audited(*later, marked(103, "b4"), unmarked(104))
+
+
+def test_many_audits_are_gone_through_until_the_first_that_had_to_mark_the_ledger(monkeypatch):
+    asked = []
+
+    def counting(*of):
+        asked.append(of)
+        return in_force(*of)
+
+    monkeypatch.setattr("checkers.replicas.marks.in_force", counting)
+    many = [row for at in range(100, 900, 10) for row in audit(at, at + 5)]
+    assert audited(audits=many) == [("not_marked", -1, -1)]
+    assert len(asked) == 1
+    asked.clear()
+    assert audited(marked(80, "b4"), audits=many) == audited(marked(145, "b4"), audits=many) == []
+    assert not asked
+    assert audited(marked(146, "b4"), audits=many) == [("not_marked", -1, -1)]
 
 
 def test_a_bookie_that_was_back_or_still_registered_was_not_gone():
