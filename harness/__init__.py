@@ -1,1 +1,1 @@
-"""The spine: run a plan, judge its evidence, report; and the command line."""
+"""The spine: run a plan, judge its evidence, report."""

@@ -91,7 +91,7 @@ class Corrupt(BookieFault, Tampering):
     def confirm(self, context: FaultContext) -> Proof:
         bookie, changed = context.cluster.bookie(self.target), context.injected["changed"]
         if not changed:
-            raise FaultError(f"no file of {self.target}'s {self.what} is another than before")
+            raise FaultError(f"no file of {self.target}'s {self.what} has changed")
         now = self._sums(bookie)
         wrong = [name for name, sums in changed.items() if now.get(name) != sums["after"]]
         if wrong or bookie.state is not ProcessState.DOWN:

@@ -53,7 +53,8 @@ class Exchange(Tampering):
         state = cluster.zookeeper.state
         if state is not ProcessState.DOWN:
             raise UsageError(
-                f"{ZOOKEEPER} is {state}, and its content is its own until it is down: kill it first"
+                f"{ZOOKEEPER} is {state}, and its content can be changed only while it is down",
+                remedy="kill it first",
             )
 
     def inject(self, context: FaultContext) -> Proof:
@@ -67,7 +68,7 @@ class Exchange(Tampering):
         assert_still_down(store, injected["boot"])
         undone = int(injected["last"], 16) - int(injected["from"], 16)
         if undone <= 0:
-            raise FaultError(f"nothing was written since that, so {ZOOKEEPER} is what it was")
+            raise FaultError(f"{ZOOKEEPER} has the same content as before: no transaction was undone")
         return {"undone_transactions": undone}
 
 

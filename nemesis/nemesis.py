@@ -232,7 +232,7 @@ class Nemesis:
                 entry = InForce(fault, context, claims)
                 self._faults.append(entry)
         except UsageError as error:
-            raise UsageError(f"{fault} cannot be injected: {error}") from error
+            raise UsageError(f"{fault} cannot be injected: {error}", remedy=error.remedy) from error
         return entry
 
     def _supersede(self, entry: InForce) -> None:

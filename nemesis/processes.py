@@ -186,7 +186,7 @@ class Starting:
         if step.expect == "refuses" and step.wait and self.refusal is None:
             raise ContradictedError(
                 f"{process.name} became ready in boot {process.boot}, but the plan expects it to refuse",
-                remedy="say `expect: any` on the step if it may do either",
+                remedy="write `expect: any` on the step if it may do either",
             )
 
     def _await(self) -> None:

@@ -94,7 +94,7 @@ class Wipe(BookieFault, Tampering):
             _drop_empty(folder)
         forgotten = self._forget(context.cluster.metadata)
         if not gone and not forgotten:
-            raise FaultError(f"there was nothing to wipe of {self.target}'s {self.what}")
+            raise FaultError(f"{self.target} had nothing to wipe (what: {self.what})")
         return {
             "boot": bookie.boot,
             "files": len(gone),
@@ -132,8 +132,8 @@ def assert_down(bookie: Bookie) -> None:
     """Raise ``UsageError`` if a bookie runs, so that its files cannot be changed now."""
     if bookie.state is not ProcessState.DOWN:
         raise UsageError(
-            f"{bookie.name} is {bookie.state}, and its files are its own until it is down: "
-            "kill or stop it first"
+            f"{bookie.name} is {bookie.state}, and its files can be changed only while it is down",
+            remedy="kill or stop it first",
         )
 
 

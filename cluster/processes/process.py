@@ -273,14 +273,14 @@ class Process(ABC):
         return self.folder / f"boot-{max(boot, 1)}.log"
 
     def _death(self, ended: Exit, when: str = "") -> str:
-        """One sentence about a boot that ended on its own, followed by the related lines of its log."""
-        return f"{self.name} (boot {ended.boot}) ended on its own{when} with {self._ending(ended)}"
+        """One sentence about an unplanned death, followed by the related lines of its log."""
+        return f"{self.name} (boot {ended.boot}) {ended.unplanned}{when}{self._lines_of(ended.boot)}"
 
-    def _ending(self, ended: Exit) -> str:
-        """Exit code or signal, the log's path and its telling lines."""
-        log = self._log_of(ended.boot)
+    def _lines_of(self, boot: int) -> str:
+        """The path of a boot's log, and its telling lines."""
+        log = self._log_of(boot)
         lines = "\n  ".join(telling_lines(log)) or "(nothing)"
-        return f"{ended.how}; log {log}:\n  {lines}"
+        return f"; log {log}:\n  {lines}"
 
     def _running(self, verb: str) -> int:
         if self.state is ProcessState.DOWN:

@@ -32,6 +32,13 @@ class Exit:
         """``exit code 2`` or ``signal 9``."""
         return f"signal {self.signal}" if self.signal is not None else f"exit code {self.code}"
 
+    @property
+    def unplanned(self) -> str:
+        """The same as a phrase, where the harness did not cause it; no process sends SIGKILL to itself."""
+        if self.signal == signal.SIGKILL:
+            return "was killed by a SIGKILL that the harness did not send"
+        return f"ended on its own with {self.how}"
+
 
 @dataclass(frozen=True, slots=True)
 class Launch:

@@ -211,7 +211,7 @@ class Client(Process):
         if ended is None:
             log = self._log_of(boot)
             return f"{self.name} (boot {boot}) closed its output but has not ended; log: {log}"
-        return f"{self.name} (boot {boot}) ended with {self._ending(ended)}"
+        return f"{self.name} (boot {boot}) ended with {ended.how}{self._lines_of(boot)}"
 
     def _rungs(self) -> Sequence[Rung]:
         return ((ANSWERING, lambda: self._conversation is not None and self._conversation.ready),)

@@ -45,7 +45,9 @@ class ZooKeeper(Store):
         """
         with self._order:
             if self.state is not ProcessState.DOWN:
-                raise ServerError(f"{self.name} is {self.state}, and its content is its own until it is down")
+                raise ServerError(
+                    f"the content of {self.name} can be changed only while it is down, not {self.state}"
+                )
             copy = None if to is None else self.snapshots()[to] / _DATA
             nodes = NEW_CLUSTER if new_cluster else {}
             return offline.put_back(

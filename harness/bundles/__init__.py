@@ -1,1 +1,1 @@
-"""A run in one archive that others can be given: what goes in, what is left out, and reading it warily."""
+"""A run in one archive, to share: what goes in, what is left out, and how an untrusted one is read."""

@@ -1,9 +1,9 @@
 """Reads an untrusted bundle: everything is examined before anything is unpacked.
 
 Refused by name: what is no archive or is truncated, paths that lead out of it, links, names that are there
-twice, members that overlap, encryption, other compression, and what would grow beyond all measure. Members
-are read with their checksum and never more of them than the archive announced. A stored run is opened the
-same way, whether it is a folder or a bundle.
+twice, members that overlap, encryption, other compression, and what would grow beyond the limits. Members
+are read with their checksum, and never more bytes of one than the archive announced. A stored run is opened
+the same way, whether it is a folder or a bundle.
 """
 
 from __future__ import annotations

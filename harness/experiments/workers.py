@@ -125,8 +125,8 @@ class Worker(Generic[Order, Answer]):
         process.kill()
         code = process.wait()
         if not in_time:
-            raise HungError(f"no end after {timeout_s or 0:g} s; the worker and its servers were ended")
-        where = f"; its last words are in {self._log.name}" if self._log else ""
+            raise HungError(f"not finished after {timeout_s or 0:g} s; the worker and its servers were ended")
+        where = f"; its last output is in {self._log.name}" if self._log else ""
         raise DiedError(f"the worker died (code {code}){where}")
 
     def end(self) -> None:

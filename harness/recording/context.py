@@ -45,10 +45,7 @@ T = TypeVar("T")
 
 def format_death(death: Exit) -> str:
     """A death that the harness did not cause, as a phrase."""
-    boot = f"{death.server} (boot {death.boot})"
-    if death.signal == signal.SIGKILL:
-        return f"{boot} was killed by a SIGKILL that the harness did not send"
-    return f"{boot} ended on its own with {death.how}"
+    return f"{death.server} (boot {death.boot}) {death.unplanned}"
 
 
 class Ledgers:

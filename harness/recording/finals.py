@@ -1,7 +1,7 @@
 """The end of a run: heal everything, wait until quiet, census, final reads, census again.
 
 These are the observations without which no run can be ``valid``. The observer's links are never
-faulted; every bookie that ever held a ledger is asked, straight past every cache of a client.
+faulted; every bookie that ever held a ledger is asked directly, past every cache of a client.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _final_reads(context: RunContext) -> None:
 
 
 def take_census(context: RunContext, only: int | None = None) -> str:
-    """Ask every bookie for each entry that may exist (of ledger ``only``, or of all), straight."""
+    """Ask every bookie for each entry that may exist (of ledger ``only``, or of all), directly."""
     context.censuses += 1
     number = context.censuses
     spans = _spans(context, [one for one in context.cluster.metadata.ledgers() if only in (None, one)])

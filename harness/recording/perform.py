@@ -142,7 +142,7 @@ def _perform_one(step: StepSpec, context: RunContext, path: Place, block_ns: int
         in_round = f" of round {context.round}" if context.plan.plan.rounds > 1 else ""
         raise StepError(
             f"step {step.name!r}{in_round} ended {outcome}, the plan wants {step.outcome}: {done.text}",
-            remedy="say `outcome: any` on the step if this may happen, or if a `decides` judges it",
+            remedy="write `outcome: any` on the step if this may happen, or if a `decides` judges it",
         )
 
 

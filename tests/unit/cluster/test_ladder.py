@@ -72,7 +72,7 @@ def test_who_dies_is_told_with_its_code_and_last_lines(tmp_path: Path) -> None:
     process = Climber(tmp_path, ("listening", die), log="starting\nno such directory\n")
     with pytest.raises(UnplannedDeathError) as raised:
         process.wait_ready(5)
-    assert "b1 (boot 1) ended on its own after rung 'started' with exit code 2" in str(raised.value)
+    assert "b1 (boot 1) ended on its own with exit code 2 after rung 'started'" in str(raised.value)
     assert "no such directory" in str(raised.value)
 
 
