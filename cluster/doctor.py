@@ -228,7 +228,7 @@ def _docker() -> Check:
 
 
 def _containers() -> Check:
-    """What runs in containers need besides an engine; each sees for itself whether clocks are shared."""
+    """What runs in containers need besides an engine; whether clocks are shared is checked by each run."""
     version = DEFAULT_VERSION
     try:
         ping(socket_path())

@@ -76,7 +76,7 @@ def _make_folders(composition: Composition) -> None:
 
 
 def _down(project: Project, keeper: KeeperClient, undo: int) -> None:
-    """Remove everything in order; when that fails, the keeper does it its own way at its end."""
+    """Remove everything in order; when that fails, the keeper removes it at its end."""
     project.down()
     keeper.forget(undo)
 

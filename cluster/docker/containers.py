@@ -1,9 +1,9 @@
 """Containers of one run as a :class:`cluster.processes.runner.Runner`.
 
-Who converses does so over two named pipes in its own folder, not over the engine: the engine would carry
-every command and reply, and end the conversation when it is restarted. All other output is written to the
-log by the container itself. An end is noticed by the engine's stream of events; its time is when it was
-noticed, which is later than it was.
+A client gets commands and replies over two named pipes in its own folder, not over the engine: the engine
+would carry every command and reply, and end the conversation when it is restarted. All other output is
+written to the log by the container itself. The engine's stream of events reports an end; its time is when
+the event arrived, which is later than the end.
 """
 
 from __future__ import annotations

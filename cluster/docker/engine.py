@@ -102,7 +102,7 @@ class Engine:
             self._api.kill(container, signal)
 
     def exit_code(self, container: str) -> int | None:
-        """With what it ended; None while it runs."""
+        """The exit code of its program; None while it runs."""
         state = self._inspected(container)["State"]
         return None if state["Running"] else int(state["ExitCode"])
 

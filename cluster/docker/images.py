@@ -84,7 +84,7 @@ def prepare(versions: list[str]) -> list[Image]:
 
 
 def digest(context: Path) -> str:
-    """SHA-256 over names and contents of a context; of jars their sums speak, which the build compares."""
+    """SHA-256 over names and contents of a context; for jars over their sums, which the build compares."""
     total = hashlib.sha256()
     for path in _below(context):
         name = path.relative_to(context)
@@ -174,7 +174,7 @@ def socket_path() -> str:
 
 
 def ping(path: str) -> None:
-    """Return when the engine at a socket answers; ``OSError`` when it does not in time, or not so."""
+    """Return when the engine at a socket answers; ``OSError`` when it does not in time, or is no engine."""
     with socket.socket(socket.AF_UNIX) as engine:
         engine.settimeout(_PING_TIMEOUT_S)
         engine.connect(path)

@@ -1,4 +1,4 @@
-"""Packets that are dropped in a container's network, by nftables: from outside, for containers have no power.
+"""Drops packets in a container's network, by nftables; from outside, because containers are not privileged.
 
 The rules are in a separate table, beside the engine's, in the network stack that a file names
 (the engine's ``SandboxKey``); what goes over its own loopback always passes. Needs root and ``nft``.

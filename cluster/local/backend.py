@@ -33,7 +33,7 @@ network = "127"
 
 
 def prepare(versions: Sequence[str], results: Path) -> None:  # noqa: ARG001 - the containers' backend needs it
-    """Make what later starts are faster with."""
+    """Make the class-data archives, with which later starts are faster."""
     for version in versions:
         train_missing(version, open_cluster)
 

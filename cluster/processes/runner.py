@@ -124,7 +124,7 @@ class Networks(Protocol):
 class Java:
     """A JVM with the jars of a release; ``options`` are those about its class-data archive.
 
-    ``home`` is in what it lies, where a backend has more than one such thing: an image's name.
+    ``home`` is the name of the image that contains it, where a backend has more than one.
     """
 
     command: str
@@ -137,7 +137,7 @@ class Java:
 class Programs:
     """The programs of one backend, by paths as the processes see them.
 
-    ``machine`` is the host name of the machine on which a process believes to be. ``java`` gives what runs a
+    ``machine`` is the host name that a process sees as its machine's. ``java`` gives what runs a
     program of a release (version, role), ``proxy`` the path of the proxy's program.
     """
 

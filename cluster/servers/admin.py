@@ -25,7 +25,7 @@ _CLIENT_KEYS = {"firstSpeculativeReadTimeout": "200", "numIOThreads": "2", "numW
 
 @dataclass(frozen=True, slots=True)
 class Administered:
-    """How an admin command ended: its exit, None when it was ended for its time was up; its output."""
+    """How an admin command ended: its exit, None when it was killed at its time limit; its output."""
 
     ended: Exit | None
     output: Path

@@ -81,7 +81,7 @@ class AutoRecovery(Process):
 
 
 def _patiently(asked: Callable[[], bool]) -> bool:
-    """What ZooKeeper tells; no while it is away: the time-out of the ladder decides."""
+    """ZooKeeper's answer; False while it does not answer, because the ladder has its own time-out."""
     try:
         return asked()
     except ServerError:

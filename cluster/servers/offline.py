@@ -33,8 +33,8 @@ _PLAIN_LOG = "org.apache.logging.log4j.simple.SimpleLoggerContextFactory"
 def transactions(folder: RunFolder) -> None:
     """Write ``raw/ledgers/transactions.jsonl`` from all lives of the run's ZooKeeper.
 
-    Where a fault put other content in place stands a line with ``op`` ``put_back``: ``from`` is the last
-    transaction (zxid) that this content has, ``at_ns`` when the server was down for it. Raises
+    A fault that put other content in place has a line with ``op`` ``put_back``: ``from`` is the last
+    transaction (zxid) of this content, ``at_ns`` when the server was down for it. Raises
     ``EvidenceError`` when a data folder is gone or cannot be read.
     """
     version = str(folder.run()["versions"].get(ZOOKEEPER) or folder.run()["bookkeeper"])

@@ -13,7 +13,7 @@ from protocol.addresses import PROXY
 
 
 class ProxyProcess(Process):
-    """The proxy; ready when its REST API tells its version."""
+    """The proxy; ready when its REST API reports its version."""
 
     def __init__(self, site: Site) -> None:
         super().__init__(PROXY, site)
