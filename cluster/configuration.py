@@ -17,6 +17,7 @@ from plans.cluster import (
     INDEX_DIRECTORIES,
     JOURNAL_DIRECTORIES,
     LEDGER_DIRECTORIES,
+    PLACEMENT_POLICY,
     index_directories,
     journal_directories,
     ledger_directories,
@@ -68,7 +69,7 @@ CLIENT_BASE: Mapping[str, str] = {
     "numIOThreads": "2",
     "numWorkerThreads": "2",
     # BookKeeper's own placement, but a plan may say which bookies a ledger begins with.
-    "ensemblePlacementPolicy": "fencepost.placement.ChosenEnsemble",
+    PLACEMENT_POLICY: "fencepost.placement.ChosenEnsemble",
 }
 
 OBSERVER_BASE: Mapping[str, str] = {

@@ -10,6 +10,9 @@ from collections.abc import Iterator, Mapping
 from cluster.value_rules import refused_values
 from cluster.value_types import invalid_values
 from harness.request import RunRequest, properties_of
+from harness.steps.clients import Create
+from plans.cluster import PLACEMENT_POLICY
+from plans.grammar.rounds import every
 from plans.models import Plan
 from protocol.errors import UsageError
 from protocol.modes import DEFAULT_STORAGE, INTEGRITY, JOURNALING, MODES, STORAGE, flag, mode_of
@@ -30,6 +33,19 @@ def require_valid(request: RunRequest, version: str) -> None:
     conf = properties_of(request.bookie_conf)
     for wrong in (*invalid_values(conf), *refused_values(conf, version)):
         raise UsageError(f"{request.bookie_conf}: {wrong}", remedy="correct it: no bookie starts with it")
+
+
+def require_own_placement(request: RunRequest, plan: Plan) -> None:
+    """Refuse another placement policy where the plan names a ledger's bookies, which only ours respects."""
+    creates = (step.params for step in every(plan.steps) if isinstance(step.params, Create))
+    named = [create.ledger for create in creates if create.bookies]
+    theirs = {str(request.client_conf): properties_of(request.client_conf)}
+    for place, settings in {**theirs, "its client_conf": plan.cluster.client_conf}.items():
+        if named and PLACEMENT_POLICY in settings:
+            raise UsageError(
+                f"{plan.name} names the bookies of {named[0]}, but {place} has an {PLACEMENT_POLICY}",
+                remedy=f"leave {PLACEMENT_POLICY} out of {place}",
+            )
 
 
 def mode_asked(request: RunRequest, plan: Plan) -> tuple[str, ...]:

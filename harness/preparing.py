@@ -21,7 +21,7 @@ from cluster.releases.versions import DEFAULT_VERSION
 from cluster.servers import disks
 from evidence.folder import DEFAULT_BACKEND
 from harness.experiments.experiment import digest_of
-from harness.own_settings import mode_asked, mode_lines, require_valid
+from harness.own_settings import mode_asked, mode_lines, require_own_placement, require_valid
 from harness.request import RunRequest, properties_of
 from harness.vocabulary import words
 from plans.cluster import ClusterSpec
@@ -92,6 +92,7 @@ def prepare(request: RunRequest, *, digest: str = "") -> Prepared:
 def prepare_plan(request: RunRequest, plan: Plan) -> Prepared:
     """Check a request whose plan is at hand against this machine, and fetch what it needs."""
     require_known_names(plan)
+    require_own_placement(request, plan)
     place = backend(request.backend)
     seed = request.seed if request.seed is not None else secrets.randbelow(_SEED_LIMIT)
     version = request.version or plan.cluster.version or DEFAULT_VERSION

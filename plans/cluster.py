@@ -25,6 +25,8 @@ JOURNAL_DIRECTORIES = "journalDirectories"
 """The same for its journals, whose names begin with ``journal``."""
 INDEX_DIRECTORIES = "indexDirectories"
 """The same for its index, whose names begin with ``index``; none unless a plan names some."""
+PLACEMENT_POLICY = "ensemblePlacementPolicy"
+"""BookKeeper's key for the class that chooses a client's ensembles; Fencepost's takes those of the plan."""
 JOURNAL, LEDGERS, INDEX = "journal", "ledgers", "index"
 """The folders that every bookie has, unless a plan names other directories."""
 _DIRECTORY = re.compile(r"[a-z][a-z0-9]{0,15}")

@@ -3,7 +3,8 @@
 A plan says when a step begins at the earliest; how long the step before it takes decides the rest.
 For a repetition each step gets the time at which it began, as earliest time again. A step that
 waited for an event keeps the event instead. A ledger that was created gets the first ensemble that it had,
-because the effect of a fault of one bookie depends on whether the bookie stores the ledger.
+because the effect of a fault of one bookie depends on whether the bookie stores the ledger. With a placement
+policy of the user's own it gets none, because that policy chooses again.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from plans.cluster import PLACEMENT_POLICY
 from plans.grammar.sequence import Place, StepSpec, rebuilt
 from plans.models import Plan
 from plans.reading.document import Tree
@@ -48,15 +50,16 @@ def executed(plan: Plan, began: Mapping[Place, Began]) -> Plan:
     """
     if plan.rounds > 1:
         return plan
-    steps = rebuilt(plan.steps, lambda step, place: _measured(step, began.get(place)))
+    named = PLACEMENT_POLICY not in plan.cluster.client_conf
+    steps = rebuilt(plan.steps, lambda step, place: _measured(step, began.get(place), named=named))
     limits = plan.limits.model_copy(update={"run_s": max(plan.limits.run_s, shortest_s(steps))})
     return plan.model_copy(update={"steps": steps, "limits": limits})
 
 
-def _measured(step: StepSpec, measured: Began | None) -> StepSpec:
+def _measured(step: StepSpec, measured: Began | None, *, named: bool) -> StepSpec:
     if measured is None:
         return step
-    if measured.bookies:
+    if measured.bookies and named:
         params = step.params.model_copy(update={BOOKIES: measured.bookies})
         step = step.model_copy(update={"params": params})
     if step.when is not None:

@@ -13,10 +13,12 @@ from pydantic import Field, ValidationInfo, field_validator
 from cluster.configuration import CHOSEN_ENSEMBLE
 from harness.recording.context import RunContext
 from harness.registry import Done, ended, step
+from plans.cluster import PLACEMENT_POLICY
 from plans.executed import BOOKIES
 from plans.grammar.names import Bookies, ClientName, LedgerName, LogName, Params
 from plans.grammar.steps import Act, LedgerShape
 from protocol.addresses import bookie_id
+from protocol.errors import UsageError
 
 _APPEND_TIMEOUT_S = 600
 
@@ -59,6 +61,12 @@ def create(context: RunContext, step: Create) -> Done:
     quorums = f"E{step.ensemble} WQ{step.write_quorum} AQ{step.ack_quorum}"
     if not created.ok:
         return ended(created, f"{step.client} creates {step.ledger} ({quorums})")
+    if step.bookies and created.bookies != step.bookies:
+        raise UsageError(
+            f"{step.ledger} began with {', '.join(created.bookies)}, but the plan names "
+            f"{', '.join(step.bookies)}",
+            remedy=f"leave {PLACEMENT_POLICY} out of the clients' settings",
+        )
     context.ledgers.name(step.ledger, created.ledger)
     text = f"{step.client} creates {step.ledger}: ledger {created.ledger} ({quorums})"
     return Done(text, facts={BOOKIES: list(created.bookies)})

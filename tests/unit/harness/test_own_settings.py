@@ -14,7 +14,7 @@ from harness.request import RunRequest, properties_of
 from protocol.errors import UsageError
 from protocol.modes import DB_STORAGE, DEFAULT_STORAGE
 
-SCENARIO = "bp46/truncation"
+SCENARIO, NAMED = "bp46/truncation", "bp46/disk-full"
 
 
 @pytest.fixture(autouse=True)
@@ -112,3 +112,22 @@ def test_a_value_that_no_bookie_starts_with_is_refused_with_its_file(
     with pytest.raises(UsageError, match=r"bk_server\.conf: ") as refused:
         prepared(tmp_path, text)
     assert said in str(refused.value)
+
+
+POLICY = "ensemblePlacementPolicy=org.example.Policy"
+
+
+def with_client(folder: Path, scenario: str, text: str) -> Prepared:
+    conf = folder / "client.conf"
+    conf.write_text(text)
+    return prepare(RunRequest(scenario, client_conf=conf))
+
+
+def test_a_placement_policy_is_refused_where_the_plan_names_the_bookies_of_a_ledger(tmp_path: Path) -> None:
+    with pytest.raises(
+        UsageError, match=r"names the bookies of before, but .*client\.conf has an"
+    ) as refused:
+        with_client(tmp_path, NAMED, POLICY)
+    assert refused.value.remedy.startswith("leave ensemblePlacementPolicy out of ")
+    assert with_client(tmp_path, NAMED, "readTimeout=3")
+    assert with_client(tmp_path, SCENARIO, POLICY)

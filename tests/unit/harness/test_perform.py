@@ -18,7 +18,7 @@ from harness.recording import perform as performing
 from harness.recording.context import Ledgers, RunContext
 from harness.recording.perform import StepsOverError, perform
 from harness.registry import CONDITIONS, STEPS, Declared, Done, step
-from harness.steps.clients import Read, Recover, read
+from harness.steps.clients import Create, Read, Recover, create, read
 from harness.vocabulary import words
 from nemesis.registry import FAULTS
 from plans.executed import begins
@@ -91,6 +91,28 @@ def test_a_read_asks_for_as_many_entries_at_once_as_the_plan_says() -> None:
     )
     read(context, Read(client="reader", ledger="main", last=4, at_once=2))
     assert asked == [{"do": "read", "handle": "h", "first": 0, "last": 4, "batch": 2}]
+
+
+@pytest.mark.parametrize("began", [("b4", "b1", "b3"), ("b1", "b2", "b3")])
+def test_a_ledger_that_begins_with_other_bookies_than_the_plan_names_ends_the_run(
+    began: tuple[str, ...],
+) -> None:
+    created = {"ok": True, "ledger": 7, "bookies": list(began)}
+    asked: Any = SimpleNamespace(name="writer", submit=lambda do, **_: created)
+    named: list[int] = []
+    ledgers = SimpleNamespace(
+        new_handle=lambda client, ledger: "h", name=lambda name, ledger: named.append(ledger)
+    )
+    context: Any = SimpleNamespace(
+        ledgers=ledgers, client=lambda name: Commands(asked, lambda reply, do: reply)
+    )
+    step = {"client": "writer", "ledger": "main", "ensemble": 3, "write_quorum": 3, "ack_quorum": 2}
+    create(context, Create(**step, bookies=began))
+    with pytest.raises(
+        UsageError, match=f"main began with {', '.join(began)}, but the plan names b3, b1, b2"
+    ):
+        create(context, Create(**step, bookies=("b3", "b1", "b2")))
+    assert named == [7]
 
 
 @pytest.fixture

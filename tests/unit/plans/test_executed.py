@@ -84,3 +84,10 @@ def test_a_ledger_gets_the_ensemble_that_it_had(load_steps: Callable[[str], Plan
     create = only(executed(load_steps(STEPS), begins([fields])).steps[0])
     assert create.params.model_dump()["bookies"] == ("b3", "b1", "b2")
     assert create.at_s == 0
+
+
+def test_a_placement_policy_of_the_users_chooses_again(load_text: Callable[[str], Plan]) -> None:
+    policy = "cluster: {client_conf: {ensemblePlacementPolicy: org.example.Policy}}\n"
+    plan = load_text(f"{policy}{HEAD}{STEPS}")
+    fields = {**record([0], 5 * S, 5 * S), "facts": {"bookies": ["b3", "b1", "b2"]}}
+    assert only(executed(plan, begins([fields])).steps[0]).params == only(plan.steps[0]).params
