@@ -128,6 +128,20 @@ DROPPED = frozenset(
 """Keys that a run cannot honour: other ways to name addresses and folders, TLS, extra jars."""
 
 ROCKSDB_CONF_KEYS = ("defaultRocksdbConf", "entryLocationRocksdbConf", "ledgerMetadataRocksdbConf")
+_OF_THE_USERS_MACHINE = frozenset(
+    {
+        "gcEntryLogMetadataCachePath",
+        "dbStorage_rocksDB_logPath",
+        "networkTopologyScriptFileName",
+        *ROCKSDB_CONF_KEYS,
+    }
+)
+"""Keys by which a server opens a file or directory of the user's own; only a plan may set them.
+
+The files of RocksDB's options may name directories in turn. BookKeeper opens those of TLS, of authentication
+and of the HTTP server only with what is left out anyway.
+"""
+
 ROCKSDB_OPTIONS = '[DBOptions]\n create_if_missing=true\n\n[CFOptions "default"]\n'
 _NETTY_DIRECT_MB = 64
 RACK_SCRIPT = "racks.sh"
@@ -157,9 +171,10 @@ class Layers:
 
     def merged(self, owned: Mapping[str, str], *, drop: frozenset[str] = DROPPED) -> Effective:
         """All layers under the keys that the run owns."""
-        numbers = {key: int(value) for key, value in self.user.items() if key in CAPS and value.isdigit()}
+        user = {key: value for key, value in self.user.items() if key not in _OF_THE_USERS_MACHINE}
+        numbers = {key: int(value) for key, value in user.items() if key in CAPS and value.isdigit()}
         limits = {key: str(CAPS[key]) for key, number in numbers.items() if number > CAPS[key]}
-        given = {**self.mode, **self.plan, **self.user}
+        given = {**self.mode, **self.plan, **user}
         tied = DISK_THRESHOLDS if DISK_THRESHOLDS & given.keys() else frozenset()  # they must be in order
         base = {key: value for key, value in self.base.items() if key not in tied}
         merged = {**base, **given, **limits, **owned}

@@ -7,10 +7,12 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import repeat
 from pathlib import Path
+from typing import Literal
 
+from cluster.configuration import CAPS
 from evidence.folder import DEFAULT_BACKEND, RunFolder
 from evidence.recorders import read_lines
-from evidence.shapes import Conf
+from evidence.shapes import RunTree
 from harness.bundles.reading import is_bundle, opened
 from harness.narrator import print_json
 from harness.preparing import Prepared, prepare_plan
@@ -84,7 +86,7 @@ def find_again(results: Path, reference: str, mode: str | None) -> Again:
         facts = folder.run()
         resolved = from_json(facts, words(), source=str(folder.run_json))
         began = begins(read_lines(folder.steps).records)
-        plan = executed(_with_own_settings(resolved.plan, facts.get("user_conf", {})), began)
+        plan = executed(_with_own_settings(resolved.plan, facts), began)
         return Again(
             folder=folder,
             plan=plan,
@@ -99,14 +101,25 @@ def find_again(results: Path, reference: str, mode: str | None) -> Again:
         )
 
 
-def _with_own_settings(plan: Plan, own: Conf) -> Plan:
+def _with_own_settings(plan: Plan, facts: RunTree) -> Plan:
     """The plan with the user's own settings, which won over the plan's, among its own."""
     cluster = plan.cluster
     settings = {
-        "bookie_conf": {**cluster.bookie_conf, **own.get("bookie", {})},
-        "client_conf": {**cluster.client_conf, **own.get("client", {})},
+        "bookie_conf": {**cluster.bookie_conf, **_taken("bookie", facts)},
+        "client_conf": {**cluster.client_conf, **_taken("client", facts)},
     }
     return plan.model_copy(update={"cluster": cluster.model_copy(update=settings)})
+
+
+def _taken(whose: Literal["bookie", "client"], facts: RunTree) -> dict[str, str]:
+    """The user's settings that the run took: sizes as it cut them, and none that it replaced or left out."""
+    own = facts.get("user_conf", {}).get(whose, {})
+    lost = facts["conf"].get("overridden", {}).get(whose, {})
+    return {
+        key: lost[key]["ours"] if key in lost else value
+        for key, value in own.items()
+        if key not in lost or key in CAPS
+    }
 
 
 def replay(

@@ -109,6 +109,24 @@ def test_a_server_of_zookeeper_that_follows_has_no_vote() -> None:
     assert follower["server.1"] == "127.9.202.201:2888:3888"
 
 
+@pytest.mark.parametrize("planned", [{}, {"gcEntryLogMetadataCachePath": "${ledgerDirectories}/../cache"}])
+def test_a_path_of_the_users_machine_is_left_out_and_reported(planned: dict[str, str]) -> None:
+    theirs = {
+        "gcEntryLogMetadataCachePath": "/mnt/theirs",
+        "dbStorage_rocksDB_logPath": "/var/log/theirs",
+        "entryLocationRocksdbConf": "conf/theirs.conf",
+        "networkTopologyScriptFileName": "/opt/theirs.sh",
+    }
+    found = effective(plan=planned, **theirs)
+    assert found.overridden == {
+        key: {"theirs": value, "ours": planned.get(key, "")} for key, value in theirs.items()
+    }
+    assert {key: found.properties[key] for key in theirs.keys() & found.properties.keys()} == planned
+    script = {"networkTopologyScriptFileName": "/run/racks.sh"}
+    client = client_properties(Layers({}, {}, script, theirs))
+    assert client.properties == script
+
+
 def test_java_property_syntax() -> None:
     text = (
         "# comment = no\n"
