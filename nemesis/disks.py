@@ -185,6 +185,10 @@ class SlowDisk(DiskFault):
             shutil.rmtree(disk.path / _SLOWING, ignore_errors=True)
         return {"sync_ms": {name: _sync_ms(disk) for name, disk in disks.items()}}
 
+    def abandon(self, context: FaultContext) -> None:
+        for disk in self.disks(context.cluster).values():
+            stop_slowing(disk)
+
 
 def disks_of(bookie: Bookie, disk: str) -> dict[str, Disk]:
     """The selected disks of a bookie, by name; ``UsageError`` when it does not have them."""

@@ -221,6 +221,11 @@ class Nemesis:
             if shared and other.fault.kind not in fault.supersedes:
                 raise UsageError(f"{shared[0]} is under {other} already (fault {other.number})")
 
+    def close(self) -> None:
+        """End what the faults still in force do in this process; heals and records nothing."""
+        for entry in self.in_force():
+            entry.acting.abandon(entry.context)
+
     def _enter(self, fault: Fault) -> InForce:
         try:
             fault.acting.assert_available(self._cluster)

@@ -76,8 +76,8 @@ class PowerLoss(BookiesFault):
         for bookie in bookies:
             bookie.pause()
         with _without_links(self.targets, context.cluster.links):
-            for disk in disks:
-                stop_slowing(disk)  # it would sync the probe
+            for disk in (disk for bookie in bookies for disk in bookie.disks().values()):
+                stop_slowing(disk)  # it would sync the probe, and this fault ends it, also on other disks
             for disk in disks:
                 disk.write_unsynced()
             if self.level == "power":

@@ -127,6 +127,9 @@ class Fault(Params, ABC):
         Must work after a failed injection, and again after a failed healing.
         """
 
+    def abandon(self, context: FaultContext) -> None:
+        """End what it does in this process: the run ends and does not heal it, its servers end next."""
+
     def __str__(self) -> str:
         return f"{self.kind} {self.target_name}"
 

@@ -85,6 +85,7 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator:
                     narrator.event(f"UNPLANNED: {format_death(death)}", style="red")
                     faults.write(_unplanned_fault(number, death))
                 context.deviations += [format_death(death) for death in context.unnoted()]
+                nemesis.close()
             narrator.event("stopping everything")
         transactions(folder)
         own = prepared.request.backend == DEFAULT_BACKEND  # an engine's containers are none of our processes
@@ -105,8 +106,8 @@ def _steps_and_observation(context: RunContext) -> None:
     """The steps, then healing, census and final reads.
 
     A deviation from the plan only ends the steps (:mod:`harness.recording.context`). After any other error
-    nothing is healed, because no final reads follow that would need it, and the faults in force end with
-    their servers.
+    nothing is healed, because no final reads follow that would need it: the faults in force end with their
+    servers, and before them what a fault does in this process.
     """
     context.cluster.observer.call("watch", timeout_s=120)  # it follows every ledger's metadata from here on
     try:

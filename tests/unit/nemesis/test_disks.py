@@ -232,6 +232,28 @@ def test_a_loss_of_power_ends_what_slows_the_disk(cluster: Any, disk: Disk, neme
     assert not _slowing(disk)
 
 
+def test_a_loss_of_power_of_one_disk_ends_what_slows_the_others(
+    cluster: Any, nemesis: Nemesis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    give_disks(cluster, tmp_path, "ledgers", "journal")
+    monkeypatch.setattr("nemesis.disks._sync_ms", lambda disk: 9.0)
+    disks = cluster.process("b1").disks()
+    for disk in disks.values():
+        (disk.path / "lost+found").mkdir()
+    inject(nemesis, "slow_disk", target="b1")
+    assert [len(_slowing(disk)) for disk in disks.values()] == [32, 32]
+    inject(nemesis, "power_loss", targets=["b1"], disk="journal")
+    assert [_slowing(disk) for disk in disks.values()] == [set(), set()]
+
+
+@real
+def test_what_slows_a_disk_ends_with_a_run_that_does_not_heal_it(disk: Disk, nemesis: Nemesis) -> None:
+    inject(nemesis, "slow_disk", target="b1", sync_ms=1)
+    assert len(_slowing(disk)) == 32
+    nemesis.close()
+    assert _slowing(disk) == set()
+
+
 @real
 def test_a_disk_that_stays_fast_is_no_slow_disk(
     disk: Disk, nemesis: Nemesis, monkeypatch: pytest.MonkeyPatch
