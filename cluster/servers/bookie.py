@@ -21,6 +21,7 @@ from cluster.servers.answers import answer, listening
 from cluster.servers.disks import Disk, disks_of
 from cluster.servers.holdings import DiskRecord
 from evidence.codes import CONFIGURED
+from evidence.raw.disk_layout import mark_names
 from plans.cluster import LEDGERS, index_directories, journal_directories, ledger_directories
 from protocol.addresses import bookie_number
 from protocol.errors import ServerError
@@ -78,13 +79,15 @@ class Bookie(Store):
                 self._deaths.take(self._exits.get(self.boot), self.places())
 
     def marked_ns(self) -> int:
-        """When it last wrote its journal's mark (``Journal#rollLog``), which ends a checkpoint; 0 before.
+        """When it last wrote the mark of its last journal (``Journal#rollLog``), which ends a checkpoint.
 
-        By the clock of its file system.
+        By the clock of its file system; 0 before the first. A checkpoint writes the marks in the order of the
+        journals (``CheckpointSourceList``).
         """
-        folder = self.places()[ledger_directories(self._layers.plan)[0]] / "current"
-        # `lastMark`, or with more than one journal `lastMark.0`, `lastMark.1`, ...
-        return max((mark.stat().st_mtime_ns for mark in folder.glob("lastMark*")), default=0)
+        plan = self._layers.plan
+        *_, name = mark_names(len(journal_directories(plan)))
+        mark = self.places()[ledger_directories(plan)[0]] / "current" / name
+        return mark.stat().st_mtime_ns if mark.exists() else 0
 
     def _launch(self, boot: int) -> Launch:
         self.capture_disk()

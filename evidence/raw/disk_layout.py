@@ -23,6 +23,14 @@ JOURNALS = "*.txn"
 _NAME = re.compile(r"(b\d+)-(\d+)")
 
 
+def mark_names(journals: int) -> list[str]:
+    """The files with the marks of a bookie's journals, in the order of its ``journalDirectories``.
+
+    Source: the constructor of BookKeeper's ``Journal``.
+    """
+    return [LAST_MARK] if journals == 1 else [f"{LAST_MARK}.{number}" for number in range(journals)]
+
+
 def copy_name(server: str, boot: int) -> str:
     """``b1-2``."""
     return f"{server}-{boot}"
