@@ -224,9 +224,10 @@ class StepLine(TypedDict, total=False):
 
 
 class ListedFiles(TypedDict, total=False):
-    """The files of a copy of a disk, which older runs do not list."""
+    """The files of a copy of a disk and the places of its journals, which older runs do not list."""
 
     files: Sequence[str]
+    journals: Sequence[str]
 
 
 class CopyTree(ListedFiles):

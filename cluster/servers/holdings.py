@@ -22,9 +22,10 @@ from pathlib import Path
 
 from cluster.processes.runner import Exit
 from evidence.folder import write_json
-from evidence.raw.disk_layout import COPY_JSON, INDEX, JOURNALS, LAST_MARK, copy_name
+from evidence.raw.disk_layout import COPY_JSON, INDEX, JOURNALS, copy_name, mark_names
 from evidence.raw.journal import NO_MARK, Mark, read_mark, replayed
 from evidence.seal import digest
+from plans.cluster import of_journal
 from protocol.faults import unclean
 
 _CURRENT = "current"
@@ -60,9 +61,10 @@ class DiskRecord:
             failed = f"{type(error).__name__}: {os.strerror(error.errno or 0)}"
         facts = {"server": self._server, "boot": ended.boot, "linked": linked, "failed": failed}
         times = {"began_ns": began_ns, "ended_ns": time.monotonic_ns()}
+        journals = _journals(places)
         target.mkdir(parents=True, exist_ok=True)
         files = sorted(path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file())
-        write_json(target / COPY_JSON, {**facts, **times, "files": files})
+        write_json(target / COPY_JSON, {**facts, **times, "files": files, "journals": journals})
 
 
 def _copied(places: Mapping[str, Path], target: Path) -> Iterator[tuple[str, str]]:
@@ -77,21 +79,25 @@ def _copied(places: Mapping[str, Path], target: Path) -> Iterator[tuple[str, str
 
 
 def _chosen(places: Mapping[str, Path]) -> Iterator[tuple[Path, str]]:
-    """(file, its name in a copy): the index, the journal's mark, and the journal from there on."""
-    mark = NO_MARK
+    """(file, its name in a copy): the index, the journals' marks, and each journal from its mark on."""
     for place, folder in sorted(places.items()):
         for name in INDEX:
             for path in sorted((folder / _CURRENT / name).glob("*")):
                 if path.is_file() and not path.name.startswith(_USELESS):
                     yield path, f"{place}/{name}/{path.name}"
-        marked = folder / _CURRENT / LAST_MARK
-        if marked.is_file():
-            yield marked, f"{place}/{LAST_MARK}"
-            mark = max(mark, _mark(marked))
-    for place, folder in sorted(places.items()):
-        names = {path.name: path for path in (folder / _CURRENT).glob(JOURNALS)}
-        for path in _due(names, mark):
-            yield path, f"{place}/{path.name}"
+    journals = _journals(places)
+    for journal, name in zip(journals, mark_names(len(journals)), strict=True):
+        marks = {place: folder / _CURRENT / name for place, folder in sorted(places.items())}
+        marked = {place: path for place, path in marks.items() if path.is_file()}
+        yield from ((path, f"{place}/{name}") for place, path in marked.items())
+        names = {path.name: path for path in (places[journal] / _CURRENT).glob(JOURNALS)}
+        for path in _due(names, max(map(_mark, marked.values()), default=NO_MARK)):
+            yield path, f"{journal}/{path.name}"
+
+
+def _journals(places: Mapping[str, Path]) -> list[str]:
+    """The places of the journals, in the order of their marks."""
+    return [place for place in places if of_journal(place)]
 
 
 def _mark(path: Path) -> Mark:

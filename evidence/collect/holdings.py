@@ -12,7 +12,7 @@ key (``SingleDirectoryDbLedgerStorage#checkpoint``, ``HandleFactoryImpl``).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from pathlib import Path
@@ -23,12 +23,13 @@ from numpy.typing import NDArray
 
 from evidence.codes import Place
 from evidence.folder import read_json
-from evidence.raw.disk_layout import COPY_JSON, JOURNALS, LAST_MARK, LEDGERS, LOCATIONS
+from evidence.raw.disk_layout import COPY_JSON, JOURNALS, LEDGERS, LOCATIONS, mark_names
 from evidence.raw.index import KnownLedgers, read_ledgers, read_locations
 from evidence.raw.journal import Records, parse, read_mark, replayed
 from evidence.schemas import HOLDINGS, table_of
 from evidence.seal import digest
 from evidence.shapes import CopyTree, DiskDetail, EventLine
+from plans.cluster import JOURNAL, of_journal
 from protocol.buckets import ENTRIES_PER_BLOCK
 from protocol.errors import EvidenceError
 
@@ -141,23 +142,27 @@ def _disk(folder: Path, scratch: Path, facts: CopyTree, spoiled: list[str]) -> _
     return _Disk(
         [read_locations(place / LOCATIONS, scratch) for place in indexed],
         [read_ledgers(place / LEDGERS, scratch) for place in indexed],
-        _replayed(places),
+        _replayed(places, facts.get("journals", ())),
     )
 
 
-def _replayed(places: list[Path]) -> list[Records]:
-    """What the journals hold that the next boot replays; ``ValueError`` where it would refuse to boot."""
+def _replayed(places: list[Path], journals: Sequence[str]) -> list[Records]:
+    """What the journals hold that the next boot replays; ``ValueError`` where it would refuse to boot.
+
+    An older copy does not list its journals.
+    """
     found: list[Records] = []
-    mark = max(read_mark(place / LAST_MARK) for place in places)
-    for place in places:
-        names = {path.name: path for path in place.glob(JOURNALS)}
-        for path, begin in replayed(names, mark) if names else ():
+    journals = journals or [place.name for place in places if of_journal(place.name)] or [JOURNAL]
+    for journal, marked in zip(journals, mark_names(len(journals)), strict=True):
+        mark = max(read_mark(place / marked) for place in places)
+        names = {
+            path.name: path for place in places if place.name == journal for path in place.glob(JOURNALS)
+        }
+        for path, begin in replayed(names, mark):
             records = parse(path.read_bytes(), begin)
             if records.broken:
                 raise ValueError(f"{path.name}: {records.broken}")
             found.append(records)
-    if mark.journal and not found:
-        raise ValueError(f"the journal {mark.journal:x}.txn, from which a boot must replay, is not there")
     return found
 
 

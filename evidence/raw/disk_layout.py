@@ -1,12 +1,14 @@
 """The layout of a copy of a disk's content in the raw evidence: ``holdings/<bookie>-<boot>/``.
 
 ``<place>/locations`` and ``<place>/ledgers`` are RocksDB folders (the index of a storage that has
-one), ``<place>/lastMark`` and ``<place>/*.txn`` the journal, where ``<place>`` is the name that the
-bookie gives the source folder. ``copy.json`` is written last: without it a copy is incomplete.
+one), ``<place>/*.txn`` a journal, and ``<place>/lastMark`` (with several journals ``lastMark.0``,
+``lastMark.1``, ...) up to where it is not needed, where ``<place>`` is the name that the bookie gives the
+source folder. ``copy.json`` is written last: without it a copy is incomplete.
 
 ``copy.json``: ``server``, ``boot``, ``began_ns``, ``ended_ns``; ``linked``, the SHA-256 of each file
 that is a hard link (a later write into such a file changes the copy as well, and the sum shows it);
-``files``, the names of all files, which older copies do not list;
+``files``, the names of all files, and ``journals``, the places of the journals in the order of their marks,
+which older copies do not list;
 ``failed``, why the copy failed.
 """
 

@@ -26,8 +26,8 @@ def places(tmp_path):
     return found
 
 
-def mark(places, journal):
-    (places["ledgers"] / "current" / "lastMark").write_bytes(struct.pack(">qq", journal, 0))
+def mark(places, journal, name="lastMark"):
+    (places["ledgers"] / "current" / name).write_bytes(struct.pack(">qq", journal, 0))
 
 
 def died(boot=1, signal=9, code=None):
@@ -95,6 +95,21 @@ def test_each_death_is_copied_once(record, places, tmp_path):
     assert facts(tmp_path) == before
     record.take(died(2), places)
     assert "journal/b.txn" not in files(tmp_path, 2) and "journal/b.txn" in files(tmp_path)
+
+
+def test_each_journal_is_copied_from_its_own_mark(record, places, tmp_path):
+    second = tmp_path / "data" / "journal2"
+    (second / "current").mkdir(parents=True)
+    for name in ("a", "b", "c"):
+        (second / "current" / f"{name}.txn").write_text(name)
+    mark(places, 0xC, "lastMark.0")
+    mark(places, 0xB, "lastMark.1")
+    record.take(died(), {"journal2": second, **places})
+    assert [name for name in files(tmp_path) if "ournal" in name or "Mark" in name] == [
+        *("journal/b.txn", "journal/c.txn", "journal2/c.txn"),
+        *("ledgers/lastMark.0", "ledgers/lastMark.1"),
+    ]
+    assert facts(tmp_path)["journals"] == ["journal2", "journal"]
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,22 @@ def test_only_what_a_boot_replays_is_held_in_the_journal(copy, scratch):
     assert spans(read(copy, scratch)) == [("JOURNAL", 1, 12, 12), ("JOURNAL", 2, 11, 12)]
 
 
+def test_each_journal_is_replayed_from_its_own_mark(copy, scratch):
+    index(copy / "ledgers", [], {1: ledger_data(), 2: ledger_data()})
+    for place, ledger in (("journal", 1), ("journal2", 2)):
+        for name in ("a", "b"):
+            journal(copy / place / f"{name}.txn", [(ledger, int(name, 16))])
+    ended(copy, journals=["journal2", "journal"])
+    (copy / "ledgers" / "lastMark").write_bytes(struct.pack(">qq", 0xC, 0))  # of a time with one journal
+    (copy / "ledgers" / "lastMark.0").write_bytes(struct.pack(">qq", 0xB, 0))
+    (copy / "ledgers" / "lastMark.1").write_bytes(struct.pack(">qq", 0xA, 512 + 24))
+    assert spans(read(copy, scratch)) == [("JOURNAL", 1, 11, 11), ("JOURNAL", 2, 11, 11)]
+    (copy / "ledgers" / "lastMark.1").unlink()
+    assert spans(read(copy, scratch)) == [("JOURNAL", 1, 10, 11), ("JOURNAL", 2, 11, 11)]
+    shutil.rmtree(copy / "journal2")
+    assert why(read(copy, scratch)) == "the journal b.txn, from which a boot must replay, is not there"
+
+
 def test_spans_are_cut_where_blocks_end(copy, scratch):
     edge = ENTRIES_PER_BLOCK
     index(copy / "ledgers", [(1, entry) for entry in range(edge - 2, edge + 2)])
