@@ -25,7 +25,7 @@ from evidence.raw.disk_layout import mark_names
 from plans.cluster import LEDGERS, index_directories, journal_directories, ledger_directories
 from protocol.addresses import bookie_number
 from protocol.errors import ServerError
-from protocol.modes import JOURNALING
+from protocol.modes import JOURNALING, flag
 
 MAIN = "org.apache.bookkeeper.server.Main"
 _NO_LEDGER, _NO_ENTRY = 2**40, 2**40
@@ -76,7 +76,8 @@ class Bookie(Store):
         """
         with self._order:
             if self.state is ProcessState.DOWN and all(disk.sound for disk in self._disks.values()):
-                self._deaths.take(self._exits.get(self.boot), self.places())
+                reused = flag(self.properties(), "journalReuseFiles", default=False)
+                self._deaths.take(self._exits.get(self.boot), self.places(), reused=reused)
 
     def marked_ns(self) -> int:
         """When it last wrote the mark of its last journal (``Journal#rollLog``), which ends a checkpoint.

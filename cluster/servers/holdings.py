@@ -8,8 +8,9 @@ the index is written after them, and they are large.
 
 One copy for each death. The code that ends a process, or changes a dead process's disk, calls
 ``Process.capture_disk`` while the files are as the death left them; the next boot calls it at the
-latest. A failed copy is retried. RocksDB's tables and the journal's files are never written into again, so
-they are linked where the file system allows it. Copies files without interpreting them.
+latest. A failed copy is retried. RocksDB's tables and, without ``journalReuseFiles``, the journal's files are
+never written into again, so they are linked where the file system allows it. Copies files without
+interpreting them.
 """
 
 from __future__ import annotations
@@ -41,9 +42,10 @@ class DiskRecord:
         self._server = server
         self._taken: set[int] = set()
 
-    def take(self, ended: Exit | None, places: Mapping[str, Path]) -> None:
+    def take(self, ended: Exit | None, places: Mapping[str, Path], *, reused: bool = False) -> None:
         """Copy what ``places`` hold after this end, once; nothing after a graceful shutdown.
 
+        ``reused`` says that the bookie writes into old files of its journal again.
         A failure is recorded in the copy itself and raises nothing: the run goes on, and what the disk held
         stays unknown.
         """
@@ -55,7 +57,7 @@ class DiskRecord:
         try:
             shutil.rmtree(target, ignore_errors=True)
             target.mkdir(parents=True)
-            linked = dict(_copied(places, target))
+            linked = dict(_copied(places, target, _LINKED - {".txn"} if reused else _LINKED))
             self._taken.add(ended.boot)
         except OSError as error:
             failed = f"{type(error).__name__}: {os.strerror(error.errno or 0)}"
@@ -67,12 +69,12 @@ class DiskRecord:
         write_json(target / COPY_JSON, {**facts, **times, "files": files, "journals": journals})
 
 
-def _copied(places: Mapping[str, Path], target: Path) -> Iterator[tuple[str, str]]:
+def _copied(places: Mapping[str, Path], target: Path, linkable: frozenset[str]) -> Iterator[tuple[str, str]]:
     """Copy all that matters, and give (path in the copy, SHA-256) of each file that became a link."""
     for path, name in _chosen(places):
         copy = target / name
         copy.parent.mkdir(parents=True, exist_ok=True)
-        if path.suffix in _LINKED and _linked(path, copy):
+        if path.suffix in linkable and _linked(path, copy):
             yield name, digest(copy)
         elif not copy.exists():
             shutil.copyfile(path, copy)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
+
+import pytest
 
 from cluster.configuration import Layers
+from cluster.interface import ProcessState
 from cluster.servers.bookie import Bookie
 
 
@@ -34,3 +39,22 @@ def test_a_checkpoint_has_ended_when_the_mark_of_the_last_journal_is_written(tmp
         write("lastMark.0", at_ns)
         write("lastMark.1", at_ns + 1)
     assert seen == [0, 0, 0, 1001, 1001, 2001]
+
+
+@pytest.mark.parametrize(("conf", "reused"), [({}, False), ({"journalReuseFiles": "true"}, True)])
+def test_the_copy_of_its_disk_knows_whether_journal_files_are_used_again(
+    conf: dict[str, str], reused: bool
+) -> None:
+    deaths, places = Mock(), {"journal": Path("journal")}
+    bookie: Any = SimpleNamespace(
+        boot=1,
+        state=ProcessState.DOWN,
+        places=lambda: places,
+        properties=lambda: conf,
+        _deaths=deaths,
+        _disks={},
+        _exits={1: "killed"},
+        _order=nullcontext(),
+    )
+    Bookie.capture_disk(bookie)
+    deaths.take.assert_called_once_with("killed", places, reused=reused)

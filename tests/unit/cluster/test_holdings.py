@@ -87,6 +87,14 @@ def test_only_what_is_never_written_again_is_linked(record, places, tmp_path):
     assert linked == set(facts(tmp_path)["linked"]) == {"journal/b.txn", "journal/c.txn"} | tables
 
 
+def test_a_journal_whose_files_are_used_again_is_not_linked(record, places, tmp_path):
+    record.take(died(), places, reused=True)
+    assert "journal/b.txn" in files(tmp_path)
+    assert set(facts(tmp_path)["linked"]) == {
+        f"ledgers/{name}/000007.sst" for name in ("ledgers", "locations")
+    }
+
+
 def test_each_death_is_copied_once(record, places, tmp_path):
     record.take(died(), places)
     before = facts(tmp_path)
