@@ -128,6 +128,7 @@ class Nemesis:
         A fault that waits for a trigger is confirmed later (:meth:`acted`, :meth:`heal`).
         ``UsageError`` when it is refused: it is not available, or its target has a fault. ``FaultError``
         when it failed or was not confirmed; it is healed then, or stays in force when even that failed.
+        ``ContradictedError`` when it is in force, but its server did otherwise than it must.
         """
         entry = self._enter(fault)
         context = entry.context
@@ -149,6 +150,7 @@ class Nemesis:
         finally:
             if entry.state is FaultState.INJECTING:
                 entry.state = FaultState.IN_FORCE
+        entry.acting.assert_as_planned(context)
         return entry
 
     def acted(self, name: str) -> int | None:

@@ -13,10 +13,12 @@ from typing import ClassVar
 from pydantic import Field
 
 from cluster.interface import Cluster, Exit, Process, ProcessState, Refusal
+from cluster.processes.process import telling_lines
 from nemesis.registry import FaultContext, HealOrder, Proof, ServerFault, assert_still_down, register
 from plans.grammar.steps import Start
-from protocol.addresses import OBSERVER, PROXY, ZOOKEEPER, is_bookie
+from protocol.addresses import OBSERVER, PROXY, ZOOKEEPER, is_autorecovery, is_bookie
 from protocol.errors import ContradictedError, FaultError, ServerError, UnplannedDeathError, UsageError
+from protocol.faults import unclean
 
 READY_TIMEOUT_S = 120.0
 
@@ -99,6 +101,19 @@ class Stop(Ending):
 
     def inject(self, context: FaultContext) -> Proof:
         return _proof(context.cluster.process(self.target).stop(self.timeout_s))
+
+    def assert_as_planned(self, context: FaultContext) -> None:
+        process, boot = context.cluster.process(self.target), context.injected["boot"]
+        ended = process.ended(boot, 0)
+        under_test = is_bookie(self.target) or is_autorecovery(self.target)
+        if not under_test or ended is None or process.excused(ended):
+            return
+        if unclean(signal=ended.signal, code=ended.code):
+            log = "\n  ".join(telling_lines(process.log)) or "(nothing)"
+            raise ContradictedError(
+                f"{self.target} (boot {boot}) crashed while it was stopped, with {ended.how}; "
+                f"log {process.log}:\n  {log}"
+            )
 
 
 @register

@@ -127,6 +127,9 @@ class Fault(Params, ABC):
         Must work after a failed injection, and again after a failed healing.
         """
 
+    def assert_as_planned(self, context: FaultContext) -> None:
+        """Raise ``ContradictedError`` when it took effect but its server did otherwise than it must."""
+
     def abandon(self, context: FaultContext) -> None:
         """End what it does in this process: the run ends and does not heal it, its servers end next."""
 

@@ -231,12 +231,12 @@ class Process(ABC):
     def unplanned(self) -> list[Exit]:
         """Deaths of this process that the harness did not cause."""
         with self._changed:
-            planned = self._ordered | self._may_refuse
-            return [
-                ended
-                for boot, ended in self._exits.items()
-                if boot not in planned and ended.at_ns > self._may_end.get(boot, -1)
-            ]
+            exits = list(self._exits.values())
+        return [ended for ended in exits if ended.boot not in self._ordered and not self.excused(ended)]
+
+    def excused(self, ended: Exit) -> bool:
+        """Whether that boot was allowed to end on its own when it did."""
+        return ended.boot in self._may_refuse or ended.at_ns <= self._may_end.get(ended.boot, -1)
 
     def ended(self, boot: int, wait_s: float) -> Exit | None:
         """The exit of a boot, waiting for it at most ``wait_s``."""

@@ -45,6 +45,7 @@ class FakeProcess:
         self.settings: tuple[Any, Any] = (None, None)
         self.refusing = False
         self.allowed: list[int] = []
+        self.exits: dict[int, Exit] = {}
         self.allowed_s: list[float] = []
         self.log = Path("/nowhere") / f"{name}.log"
         self._orders = orders
@@ -58,6 +59,12 @@ class FakeProcess:
             False,
             (conf, version),
         )
+
+    def ended(self, boot: int, wait_s: float) -> Exit | None:
+        return self.exits.get(boot)
+
+    def excused(self, ended: Exit) -> bool:
+        return ended.boot in self.allowed
 
     def allow_refusal(self) -> None:
         self.allowed.append(self.boot + 1)
@@ -97,7 +104,8 @@ class FakeProcess:
 
     def _exit(self, code: int | None, number: int | None) -> Exit:
         self.state, self.ready = ProcessState.DOWN, False
-        return Exit(self.name, self.boot, code, number, time.monotonic_ns())
+        self.exits[self.boot] = Exit(self.name, self.boot, code, number, time.monotonic_ns())
+        return self.exits[self.boot]
 
     def pause(self) -> None:
         self._orders.take(f"pause {self.name}")

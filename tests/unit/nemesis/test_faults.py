@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -12,7 +13,7 @@ from cluster.links import CLEAR, Traffic
 from nemesis.nemesis import Nemesis
 from nemesis.registry import FAULTS, Fault, register
 from plans.grammar.names import purpose_of
-from protocol.errors import FaultError, LinkError, UsageError
+from protocol.errors import ContradictedError, FaultError, LinkError, UsageError
 from protocol.faults import EFFECTS, UNPLANNED, effects_of
 from tests.unit.nemesis.fault_stories import (
     Lines,
@@ -75,6 +76,42 @@ def test_what_a_disk_held_is_copied_when_its_bookie_is_dead(cluster: Any, nemesi
     b1.capture_disk = lambda: seen.append(b1.state)
     inject(nemesis, "kill", target="b1")
     assert seen == [ProcessState.DOWN]
+
+
+@pytest.mark.parametrize(
+    ("target", "code", "number", "what"),
+    [("b1", 3, None, "exit code 3"), ("b2", None, 11, "signal 11"), ("b3", None, 6, "signal 6")],
+)
+def test_a_bookie_that_crashes_while_it_is_stopped_does_otherwise_than_planned(
+    cluster: Any,
+    nemesis: Nemesis,
+    lines: Lines,
+    tmp_path: Path,
+    target: str,
+    code: int | None,
+    number: int | None,
+    what: str,
+) -> None:
+    bookie = cluster.process(target)
+    bookie.log = tmp_path / "boot-1.log"
+    bookie.log.write_text("INFO closing\nERROR cannot close the storage\n")
+    bookie.stop = lambda timeout_s: bookie._exit(code, number)
+    with pytest.raises(ContradictedError, match=f"crashed while it was stopped, with {what}; ") as raised:
+        inject(nemesis, "stop", target=target)
+    assert "cannot close the storage" in str(raised.value)
+    assert phases(lines) == ["planned", "injected", "confirmed"]
+    nemesis.heal()
+    assert bookie.state is ProcessState.RUNNING
+
+
+@pytest.mark.parametrize(("target", "excused"), [("b1", [1]), ("writer", [])])
+def test_what_may_end_by_itself_or_is_not_under_test_may_end_in_any_way(
+    cluster: Any, nemesis: Nemesis, target: str, excused: list[int]
+) -> None:
+    process = cluster.process(target)
+    process.allowed = excused
+    process.stop = lambda timeout_s: process._exit(3, None)
+    inject(nemesis, "stop", target=target)
 
 
 def test_a_stop_that_needed_sigkill_is_no_stop(cluster: Any, nemesis: Nemesis) -> None:
