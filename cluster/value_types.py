@@ -1,8 +1,9 @@
-"""Types of a bookie's settings, and values that have another type: no bookie starts with one.
+"""Types of the settings of bookies and clients, and values of another type, which BookKeeper does not accept.
 
-BookKeeper throws ``ConversionException`` on them, and fails on a class that it does not find.
-Source: the getters of ``ServerConfiguration``, ``AbstractConfiguration`` and ``DbLedgerStorage`` in 4.14.7,
-4.16.4 and 4.18.0; ``PropertyConverter`` of Apache Commons Configuration. Other keys are text, or unknown.
+It throws ``ConversionException`` on them, and fails on a class that it does not find.
+Source: the getters of ``ServerConfiguration``, ``ClientConfiguration``, ``AbstractConfiguration`` and
+``DbLedgerStorage`` in 4.14.7, 4.16.4 and 4.18.0; ``PropertyConverter`` of Apache Commons Configuration. Other
+keys are text, or unknown.
 """
 
 from __future__ import annotations
@@ -80,30 +81,85 @@ _FRACTIONS = """
 """
 _CLASSES = "bookieAuthProviderFactoryClass journalChannelProvider statsProviderClass tlsProviderFactoryClass"
 """Keys whose class is looked up at every start; which classes there are depends on the installation."""
+_CLIENT_BOOLEANS = """
+    allocatorExitOnOutOfMemory allowShadedLedgerManagerFactoryClass batchReadEnabled
+    bookieAddressResolverEnabled bookieConnectionErrorQuarantineEnabled bookieHealthCheckEnabled
+    clientSockKeepalive clientTcpNoDelay delayEnsembleChange diskWeightBasedPlacementEnabled
+    enableBookieAddressTracking enableBookieFailureTracking enableBusyWait enableDigestTypeAutodetection
+    enableParallelRecoveryRead enableTaskExecutionStats enforceMinNumFaultDomainsForWrite
+    enforceMinNumRacksPerWriteQuorum enforceStrictZoneawarePlacement
+    ensemblePlacementPolicyOrderSlowBookies ignoreLocalNodeInPlacementPolicy limitStatsLogging
+    nettyUsePooledBuffers opportunisticStriping preserveMdcForTaskExecution recoveryBatchReadEnabled
+    reorderReadSequenceEnabled stickyReadSEnabled storeSystemTimeAsLedgerCreationTime
+    storeSystemTimeAsLedgerUnderreplicatedMarkTime tlsClientAuthentication
+    tlsHostnameVerificationEnabled useHostnameResolveLocalNodePlacementPolicy useV2WireProtocol
+    zkEnableSecurity
+"""
+_CLIENT_INTEGERS = """
+    addEntryQuorumTimeoutSec addEntryTimeoutSec allocatorPoolingConcurrency
+    bookieErrorThresholdPerInterval bookieFailureHistoryExpirationMSec bookieHealthCheckIntervalSeconds
+    bookieMaxMultipleForWeightBasedPlacement bookieQuarantineTimeSeconds
+    clientConnectBookieUnavailableLogThrottling clientConnectTimeoutMillis clientReceiveBufferSize
+    clientSendBufferSize clientTcpUserTimeoutMillis clientWriteBufferHighWaterMark
+    clientWriteBufferLowWaterMark desiredNumZonesPerWriteQuorum explicitLacInterval
+    firstSpeculativeReadLACTimeout firstSpeculativeReadTimeout getBookieInfoIntervalSeconds
+    getBookieInfoRetryIntervalSeconds getBookieInfoTimeoutSecs ledgerMetadataVersion
+    maxNumEnsembleChanges maxSpeculativeReadLACTimeout maxSpeculativeReadTimeout
+    metastoreMaxEntriesPerScan minNumRacksPerWriteQuorum minNumZonesPerWriteQuorum
+    nettyMaxFrameSizeBytes networkTopologyStabilizePeriodSeconds numChannelsPerBookie numIOThreads
+    numWorkerThreads pcbcTimeoutTimerNumTicks pcbcTimeoutTimerTickDurationMs readEntryTimeoutSec
+    readReorderThresholdPendingRequests readTimeout recoveryReadBatchSize replicationRateByBytes
+    rereplicationEntryBatchSize speculativeReadTimeout startTLSTimeoutSecs taskExecutionWarnTimeMicros
+    tcpKeepCnt tcpKeepIdle tcpKeepIntvl throttle timeoutMonitorIntervalSec timeoutTaskIntervalMillis
+    timeoutTimerNumTicks timeoutTimerTickDurationMs tlsCertFilesRefreshDurationSeconds
+    waitTimeoutOnBackpressureMs zkRetryBackoffMaxRetries zkTimeout
+"""
+_CLIENT_FRACTIONS = """
+    bookieQuarantineRatio speculativeReadLACTimeoutBackoffMultiplier
+    speculativeReadTimeoutBackoffMultiplier zkReplicationTaskRateLimit zkRequestRateLimit
+"""
+_CLIENT_CLASSES = "clientAuthProviderFactoryClass ensemblePlacementPolicy tlsProviderFactoryClass"
 _PACKAGE = "org.apache.bookkeeper."
 _STORAGES = (DB_STORAGE, DEFAULT_STORAGE, f"{_PACKAGE}bookie.InterleavedLedgerStorage")
 _WHOLE = re.compile(r"[+-]?\d+|0x[0-9a-fA-F]+|0b[01]+")
 _FRACTION = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[dDfF]?")
-_TYPES: Mapping[str, tuple[Callable[[str], object], str]] = {
-    **dict.fromkeys(_BOOLEANS.split(), (is_boolean, "neither true nor false")),
-    **dict.fromkeys(_INTEGERS.split(), (_WHOLE.fullmatch, "no whole number")),
-    **dict.fromkeys(_FRACTIONS.split(), (_FRACTION.fullmatch, "no number")),
-    **dict.fromkeys(
-        _CLASSES.split(), (lambda value: "." in value, "no class: write its name with the package")
-    ),
-}
+Types = Mapping[str, tuple[Callable[[str], object], str]]
+
+
+def _types(booleans: str, integers: str, fractions: str, classes: str) -> Types:
+    """By key: what a value must satisfy, and what one is that does not."""
+    return {
+        **dict.fromkeys(booleans.split(), (is_boolean, "neither true nor false")),
+        **dict.fromkeys(integers.split(), (_WHOLE.fullmatch, "no whole number")),
+        **dict.fromkeys(fractions.split(), (_FRACTION.fullmatch, "no number")),
+        **dict.fromkeys(
+            classes.split(), (lambda value: "." in value, "no class: write its name with the package")
+        ),
+    }
+
+
+_TYPES = _types(_BOOLEANS, _INTEGERS, _FRACTIONS, _CLASSES)
+_CLIENT_TYPES = _types(_CLIENT_BOOLEANS, _CLIENT_INTEGERS, _CLIENT_FRACTIONS, _CLIENT_CLASSES)
 
 
 def invalid_values(conf: Mapping[str, str]) -> Iterator[str]:
     """``flushInterval=abc is no whole number``, for each such setting; an empty value is not judged."""
+    storage = conf.get(STORAGE, "")
+    if storage and "${" not in storage and (meant := storage_meant(storage)):
+        yield f"{STORAGE}={storage} is no class of BookKeeper: write {STORAGE}={meant}"
+    yield from _mistyped(conf, _TYPES)
+
+
+def invalid_client_values(conf: Mapping[str, str]) -> Iterator[str]:
+    """The same of a client's settings."""
+    return _mistyped(conf, _CLIENT_TYPES)
+
+
+def _mistyped(conf: Mapping[str, str], types: Types) -> Iterator[str]:
     for key, value in sorted(conf.items()):
-        if not value or "${" in value:
+        if key not in types or not value or "${" in value:
             continue
-        if key == STORAGE and (meant := storage_meant(value)):
-            yield f"{key}={value} is no class of BookKeeper: write {key}={meant}"
-        if key not in _TYPES:
-            continue
-        valid, otherwise = _TYPES[key]
+        valid, otherwise = types[key]
         if not valid(value.partition(",")[0].strip()):
             yield f"{key}={value} is {otherwise}"
 

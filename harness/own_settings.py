@@ -1,6 +1,7 @@
-"""What the user's own file of bookies' settings means for a run: its mode, and where it contradicts one.
+"""What the user's own files of settings mean for a run: its mode, what it contradicts, what is refused.
 
-Reads the file; starts nothing. Where the file is silent, BookKeeper's default holds, not a mode's setting.
+Reads the files; starts nothing. Where that of bookies is silent, BookKeeper's default holds, not a mode's
+setting.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from cluster.value_rules import refused_values
-from cluster.value_types import invalid_values
+from cluster.value_types import invalid_client_values, invalid_values
 from harness.request import RunRequest, properties_of
 from harness.steps.clients import Create
 from plans.cluster import PLACEMENT_POLICY
@@ -29,10 +30,12 @@ def bookie_settings(request: RunRequest, plan: Plan) -> dict[str, str]:
 
 
 def require_valid(request: RunRequest, version: str) -> None:
-    """Refuse values with which no bookie of this release starts."""
+    """Refuse values with which no bookie of this release, or no client, starts."""
     conf = properties_of(request.bookie_conf)
     for wrong in (*invalid_values(conf), *refused_values(conf, version)):
         raise UsageError(f"{request.bookie_conf}: {wrong}", remedy="correct it: no bookie starts with it")
+    for wrong in invalid_client_values(properties_of(request.client_conf)):
+        raise UsageError(f"{request.client_conf}: {wrong}", remedy="correct it: no client accepts it")
 
 
 def require_own_placement(request: RunRequest, plan: Plan) -> None:

@@ -22,7 +22,7 @@ from cluster.servers import disks
 from evidence.folder import DEFAULT_BACKEND
 from harness.experiments.experiment import digest_of
 from harness.own_settings import mode_asked, mode_lines, require_own_placement, require_valid
-from harness.request import RunRequest, properties_of
+from harness.request import RunRequest
 from harness.vocabulary import words
 from plans.cluster import ClusterSpec
 from plans.defects import Defect, ordered, without_process
@@ -96,7 +96,6 @@ def prepare_plan(request: RunRequest, plan: Plan) -> Prepared:
     place = backend(request.backend)
     seed = request.seed if request.seed is not None else secrets.randbelow(_SEED_LIMIT)
     version = request.version or plan.cluster.version or DEFAULT_VERSION
-    properties_of(request.client_conf)
     require_valid(request, version)
     modes = tuple(dict.fromkeys(request.modes)) or mode_asked(request, plan) or plan.modes
     ready = Prepared(request, plan, seed, modes, version)

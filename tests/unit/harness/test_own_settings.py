@@ -114,6 +114,28 @@ def test_a_value_that_no_bookie_starts_with_is_refused_with_its_file(
     assert said in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("useV2WireProtocol=yess", "useV2WireProtocol=yess is neither true nor false"),
+        ("addEntryTimeoutSec=5s", "addEntryTimeoutSec=5s is no whole number"),
+        ("zkTimeout=abc", "zkTimeout=abc is no whole number"),
+        ("bookieQuarantineRatio=10%", "bookieQuarantineRatio=10% is no number"),
+        ("ensemblePlacementPolicy=Policy", "ensemblePlacementPolicy=Policy is no class"),
+    ],
+)
+def test_a_value_that_no_client_accepts_is_refused_with_its_file(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    with pytest.raises(UsageError, match=r"client\.conf: ") as refused:
+        with_client(tmp_path, SCENARIO, text)
+    assert said in str(refused.value)
+
+
+def test_a_key_that_a_client_does_not_read_is_not_judged(tmp_path: Path) -> None:
+    assert with_client(tmp_path, SCENARIO, "ledgerStorageClass=Db\njournalWriteData=2\nuseV2WireProtocol=")
+
+
 POLICY = "ensemblePlacementPolicy=org.example.Policy"
 
 
