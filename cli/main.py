@@ -18,7 +18,7 @@ from typing import NoReturn
 import click
 
 from harness.verbs import VERBS, typed
-from protocol.errors import FencepostError, Interrupted
+from protocol.errors import FULL, FencepostError, Interrupted, of_machine
 from protocol.exit_codes import ExitCode
 
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
@@ -112,12 +112,10 @@ def _run() -> int:
 
 
 def _unforeseen(error: Exception) -> tuple[str, str]:
-    """The lines for an error that no code expected: an unusable file, or a defect of Fencepost."""
-    if isinstance(error, OSError) and error.filename:
-        return (
-            f"fencepost: cannot use {error.filename}: {error.strerror}",
-            "  next: check its folder, permissions and free space; FENCEPOST_DEBUG=1 shows the full trace",
-        )
+    """The lines for an error that no code expected: an unusable file, no space, or a defect of Fencepost."""
+    if isinstance(error, OSError) and (error.filename or error.errno in FULL):
+        known = of_machine(error)
+        return f"fencepost: {known}", f"  next: {known.remedy}"
     last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{Path(last.filename).name}:{last.lineno}"
     return (

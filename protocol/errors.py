@@ -26,6 +26,7 @@ Beside it stands ``Interrupted``, which is a ``KeyboardInterrupt``.
 
 from __future__ import annotations
 
+import errno
 import signal
 
 from protocol.exit_codes import ExitCode
@@ -104,6 +105,21 @@ class EvidenceError(FencepostError):
 
 class JudgementError(FencepostError):
     """Judging could not run; this is never a verdict."""
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""Error numbers of a write that finds no space."""
+
+
+def of_machine(error: OSError) -> FencepostError:
+    """An error of the system that no code expected, as one of the harness; a full disk is said to be one."""
+    file = f" ({error.filename})" if error.filename else ""
+    if error.errno in FULL:
+        return FencepostError(f"the disk is full{file}", remedy="free space, or name another --results")
+    return FencepostError(
+        f"cannot use {error.filename or 'a file'}: {error.strerror or error}",
+        remedy="check its folder, permissions and free space; FENCEPOST_DEBUG=1 shows the full trace",
+    )
 
 
 class Interrupted(KeyboardInterrupt):

@@ -40,7 +40,7 @@ from harness.narrator import Narrator
 from harness.preparing import prepare, prepare_plan
 from harness.provenance import cpu_s
 from harness.run import judge_recorded, record_only
-from protocol.errors import FencepostError
+from protocol.errors import FencepostError, of_machine
 from protocol.exit_codes import ExitCode
 
 _GRACE_S = 60
@@ -105,6 +105,8 @@ def _record(order: RecordOrder, results: Path) -> Recording:
         record_only(ready, path, Narrator(quiet=True))
     except FencepostError as raised:
         error = raised
+    except OSError as raised:
+        error = of_machine(raised)
     folder = "" if path is None else str(path.relative_to(results))
     return Recording(folder, error, round(cpu_s() - began_s, 1), _pressure(path))
 

@@ -198,3 +198,10 @@ def test_a_plan_that_was_changed_after_its_run_was_listed_is_not_counted_as_the_
     result = worker._record(RecordOrder(request, digest=listed), tmp_path)
     assert "was changed after this run of it was listed" in str(result.error)
     assert result.folder == ""
+
+
+def test_a_full_disk_ends_the_run_and_not_the_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "prepare", lambda *_, **__: Path("/dev/full").write_text("a file"))
+    result = worker._record(sent(REQUEST, tmp_path / "run"), tmp_path)
+    assert (type(result.error), str(result.error)) == (FencepostError, "the disk is full")
+    assert result.error is not None and result.error.remedy.startswith("free space")

@@ -56,6 +56,14 @@ def test_a_folder_that_cannot_be_written_is_named_with_the_next_step() -> None:
     assert done.stderr.startswith("fencepost: cannot use /proc/absent: No such file or directory\n  next: ")
 
 
+def test_a_full_disk_is_no_internal_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(main.fencepost, "main", lambda **_: Path("/dev/full").write_text("a file"))
+    assert main._run() == 1
+    assert capsys.readouterr().err.startswith("fencepost: the disk is full\n  next: free space")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
