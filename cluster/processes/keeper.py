@@ -49,7 +49,7 @@ LEASE_PORT = 8470
 OCTETS = 239
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-_POLL_MS = 1000
+_POLL_MS = 100  # how late a death without a signal is dated at most, but for commands
 _CLONE_NEWNS, _MS_REC, _MS_PRIVATE = 0x20000, 0x4000, 0x40000
 
 
@@ -60,6 +60,7 @@ class Child:
     name: str
     boot: int
     pid: int
+    started_ns: int  # it did not run before
     signalled_ns: int = 0  # when the first signal that ends was sent; 0: none was
 
 
@@ -73,6 +74,7 @@ class Keeper:
     undos: dict[int, list[str]] = field(default_factory=dict)
     lease: socket.socket | None = None
     undo_count: int = 0
+    alive_ns: int = 0  # when the children were last looked at and none was dead
     unrecorded: int = 0  # events that did not reach the events file whole
     open: bool = True
 
@@ -127,7 +129,7 @@ class Keeper:
             os.close(log_fd)
         at_ns = time.monotonic_ns()
         process.returncode = 0  # reaped below by pid; Popen must not wait for it
-        self.children[process.pid] = Child(name, boot, process.pid)
+        self.children[process.pid] = Child(name, boot, process.pid, earliest_ns)
         self.record(name, boot, "started", at_ns=at_ns, earliest_ns=earliest_ns, pid=process.pid)
         return {"name": name, "boot": boot, "pid": process.pid}
 
@@ -199,11 +201,13 @@ class Keeper:
     def reap(self) -> None:
         """Reap every dead child and report it; adopted orphans are reaped silently."""
         while True:
+            looked_ns = time.monotonic_ns()
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
                 return
             if pid == 0:
+                self.alive_ns = looked_ns
                 return
             child = self.children.pop(pid, None)
             if child is not None:
@@ -213,9 +217,10 @@ class Keeper:
         at_ns = time.monotonic_ns()
         code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
         number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
-        details = {"code": code, "signal": number, "at_ns": at_ns}
-        if child.signalled_ns:
-            details["earliest_ns"] = child.signalled_ns
+        # Nothing is reaped while a command runs, so an unasked death may be older than this.
+        earliest_ns = child.signalled_ns or max(self.alive_ns, child.started_ns)
+        details = {"code": code, "signal": number, "at_ns": at_ns, "earliest_ns": earliest_ns}
+        details["signalled"] = bool(child.signalled_ns)
         self.record(child.name, child.boot, "exit", pid=child.pid, **details)
         self.send({"event": "exit", "name": child.name, "boot": child.boot, "pid": child.pid, **details})
 

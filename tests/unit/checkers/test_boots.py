@@ -61,6 +61,9 @@ def test_how_a_boot_ended(end, unclean, how):
         ((60, 60, {"signal": None, "code": 0}), True),
         ((60, 60, {"signal": 9, "code": None}), False),
         ((50, 60, {"signal": None, "code": 1}), False),
+        ((50, 60, {"signal": None, "code": 1, "signalled": True}), False),
+        ((50, 60, {"signal": None, "code": 1, "signalled": False}), True),
+        ((50, 60, {"signal": 6, "code": None, "signalled": False}), False),
         ((60, 60, {"signal": None, "code": 143}), False),
     ],
 )

@@ -91,6 +91,37 @@ def test_a_signal_that_ends_is_told_as_a_signal_and_bounds_the_time(
     assert before < last["earliest_ns"] < last["at_ns"]
 
 
+KILLS = """
+import pathlib, sys, time
+fifo, pid, times = sys.argv[1:]
+began_ns = time.monotonic_ns()
+open(fifo, "w").close()
+while pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
+    time.sleep(0.001)
+pathlib.Path(times).write_text(f"{began_ns} {time.monotonic_ns()}")
+"""
+
+
+def test_a_death_while_the_keeper_runs_a_command_is_dated_from_before_the_command(
+    keeper: KeeperClient, tmp_path: Path
+) -> None:
+    """The keeper reaps nothing meanwhile; the command ends when the bookie is dead."""
+    results: list[Exit] = []
+    keeper.on_exit(results.append)
+    fifo, times = tmp_path / "fifo", tmp_path / "times"
+    os.mkfifo(fifo)
+    python = [sys.executable, "-I", "-c"]
+    aborting = f"import os; open({str(fifo)!r}).read(); os.abort()"
+    pid = spawn(keeper, "b1", tmp_path, [*python, aborting])
+    keeper.run([*python, KILLS, str(fifo), str(pid), str(times)])
+    eventually(lambda: bool(results), "the exit")
+    assert (results[0].code, results[0].signal) == (None, signal.SIGABRT)
+    began_ns, dead_ns = map(int, times.read_text().split())
+    last = json.loads((tmp_path / "events.jsonl").read_text().splitlines()[-1])
+    assert last["earliest_ns"] < began_ns < dead_ns < last["at_ns"]
+    assert last["signalled"] is False
+
+
 def test_a_server_has_its_own_session_and_default_signals(keeper: KeeperClient, tmp_path: Path) -> None:
     code = (
         "import os, signal; print(os.getsid(0) == os.getpid(),"
