@@ -34,7 +34,7 @@ type Counters struct {
 	DelayedNow int64 `json:"delayed_now"`
 	// Discarded are frames that were held or delayed when their stream ended.
 	Discarded int64 `json:"discarded"`
-	// Unforgeable are frames that a rule would have forged and could not; they were passed on.
+	// Unforgeable are frames that a rule would have forged or garbled and could not; they were passed on.
 	Unforgeable int64        `json:"unforgeable"`
 	Rules       []RuleCounts `json:"rules"`
 }

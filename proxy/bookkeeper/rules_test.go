@@ -200,6 +200,19 @@ func TestAForgedRequestIsAnsweredAndNeverArrives(t *testing.T) {
 	}
 }
 
+func TestAFrameThatCannotBeGarbledPassesAndTheRuleDidNotAct(t *testing.T) {
+	r := newRig(t)
+	r.rules(`{"id": "g", "way": "requests", "kinds": ["add"], "action": "garble"}`)
+	client, bookie := r.connect()
+	empty := EmptyAddV3(1, 5, 7)
+	client.send(empty)
+	bookie.gets(empty)
+	found := r.until("passed", func(c bookkeeper.Counters) bool { return c.Unforgeable == 1 })
+	if found.Rules[0].Matched != 1 || found.Rules[0].Acted != 0 {
+		t.Fatalf("%+v", found)
+	}
+}
+
 func TestAnAnswerIsForgedByStatusAndKindOfItsRequest(t *testing.T) {
 	r := newRig(t)
 	r.rules(`{"id": "f", "way": "answers", "kinds": ["recovery_read"], "statuses": ["EOK"], "action": "forge", "status": "ENOENTRY"}`)

@@ -127,6 +127,8 @@ func (f *flow) look(piece frames.Piece, list rules.List, now int64) {
 	if !made {
 		s.counts.unforgeable++
 		rule = nil
+	} else if rule != nil {
+		rule.Acted()
 	}
 	asks := f.remember(&message, rule, now)
 	before := len(s.records)

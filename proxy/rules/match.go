@@ -18,11 +18,10 @@ type Message struct {
 type List []*Rule
 
 // Decide returns the first rule that acts on the message, nil when none does. Each rule whose
-// criteria fit counts a match, up to and including the rule that acts.
+// criteria fit counts a match, up to and including that rule; the caller counts that it acted.
 func (l List) Decide(message *Message) *Rule {
 	for _, rule := range l {
 		if rule.fits(message) && rule.takes() {
-			rule.acted.Add(1)
 			return rule
 		}
 	}

@@ -90,6 +90,9 @@ func (r *Rule) Counts() Counts {
 // Status is the status of the answers that the rule forges.
 func (r *Rule) Status() int32 { return r.status }
 
+// Acted counts a frame on which the rule acts.
+func (r *Rule) Acted() { r.acted.Add(1) }
+
 // Held counts frames that the rule holds from now on (n above 0) or no longer.
 func (r *Rule) Held(n int64) { r.held.Add(n) }
 

@@ -23,7 +23,8 @@ func message(kind frames.Kind, entry int64) *Message {
 // decided are the numbers of the messages, from 1, that the first rule acts on, out of n adds.
 func decided(l List, n int) (taken []int) {
 	for i := 1; i <= n; i++ {
-		if l.Decide(message(frames.Add, int64(i))) == l[0] {
+		if rule := l.Decide(message(frames.Add, int64(i))); rule == l[0] {
+			rule.Acted()
 			taken = append(taken, i)
 		}
 	}

@@ -72,6 +72,12 @@ func AddV3(txn uint64, ledger, entry, lac int64, flag int64, size int) []byte {
 	return v3(OpAdd, txn, -1, 101, body)
 }
 
+// EmptyAddV3 is a V3 add without an entry.
+func EmptyAddV3(txn uint64, ledger, entry int64) []byte {
+	body := bytes(number(number(nil, 1, ledger), 2, entry), 3, masterKey)
+	return v3(OpAdd, txn, -1, 101, body)
+}
+
 // ReadV3 is a V3 read; entry -1 asks for the LAC.
 func ReadV3(txn uint64, ledger, entry int64, flag int64) []byte {
 	body := number(number(nil, 1, ledger), 2, entry)
