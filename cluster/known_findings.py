@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from cluster.releases.versions import parse, within
+from cluster.releases.versions import among, parse
 from protocol.modes import DB_STORAGE, DEFAULT_STORAGE, STORAGE, flag, mode_of
 from protocol.wording import counted
 
@@ -143,7 +143,7 @@ def _index(version: str) -> Iterator[tuple[str, list[Known]]]:
             [
                 Known(page, title, effect)
                 for title, page, effect in rows
-                if page not in releases or within(version, releases[page])
+                if page not in releases or among(version, releases[page])
             ],
         )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from cluster.releases.versions import within
+from cluster.releases.versions import among
 from protocol.modes import flag
 
 _EVERY = "from 4.14.0 on"
@@ -130,7 +130,7 @@ def refused_values(conf: Mapping[str, str], version: str) -> Iterator[str]:
     """``bookiePort=0, allowEphemeralPorts is not set (false): ...``, for each rule that ``conf`` breaks."""
     for rule in RULES:
         keys = rule.keys.split()
-        if conf.keys().isdisjoint(keys) or not within(version, rule.releases):
+        if conf.keys().isdisjoint(keys) or not among(version, rule.releases):
             continue
         try:
             refused = rule.refused(*(_value(conf, key) for key in keys))

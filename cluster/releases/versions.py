@@ -36,8 +36,11 @@ def parse(version: str) -> tuple[int, int, int]:
     return major, minor, patch
 
 
-def within(version: str, ranges: str) -> bool:
-    """Whether a version is in ranges of the form ``4.15.5 and from 4.16.3 on`` or ``4.14.6 to 4.14.8``."""
+def among(version: str, ranges: str) -> bool:
+    """Whether a version is among releases in words: ``4.15.5 and from 4.16.3 on``, ``4.14.6 to 4.14.8``.
+
+    The words of ``docs/findings/README.md``; plans have comparisons (:func:`plans.versions.within`).
+    """
     asked, found = parse(version), False
     for one in ranges.split(" and "):
         match = _RANGE.fullmatch(one)

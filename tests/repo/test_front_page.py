@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 from cluster.known_findings import SETTINGS
-from cluster.releases.versions import within
+from cluster.releases.versions import among
 
 README_LINES = 150
 CELL_WORDS = 20
@@ -158,7 +158,7 @@ def test_the_index_has_the_releases_of_each_finding(root: Path) -> None:
     for name, ranges in listed.items():
         row = re.search(r"^\| \*\*Releases\*\* \| (.+) \|$", pages[name], re.M)
         named, limits = (set(re.findall(r"\d+\.\d+\.\d+", text)) for text in (row[1] if row else "", ranges))
-        assert {one for one in named if within(one, ranges)} == named >= limits, name
+        assert {one for one in named if among(one, ranges)} == named >= limits, name
         assert min(map(_version, limits)) == firsts[name]
 
 

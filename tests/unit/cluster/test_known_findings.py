@@ -16,7 +16,7 @@ from cluster.known_findings import (
     of_parts,
     of_settings,
 )
-from cluster.releases.versions import within
+from cluster.releases.versions import among
 from protocol.errors import UsageError
 from protocol.modes import DB_STORAGE
 
@@ -74,7 +74,7 @@ def test_a_release_between_affected_ones_has_no_finding_of_them(part: str, numbe
 @pytest.mark.parametrize("ranges", ["4.15.5, from 4.16.3 on", "from 4.15 on", "4.15.0  and 4.16.0", ""])
 def test_releases_that_cannot_be_read_are_refused(ranges: str) -> None:
     with pytest.raises((ValueError, UsageError)):
-        within("4.18.0", ranges)
+        among("4.18.0", ranges)
 
 
 @pytest.mark.parametrize(
