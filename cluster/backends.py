@@ -19,7 +19,7 @@ class Backend(Protocol):
     """One way to run a cluster on this machine; a module ``cluster/<name>/backend.py``."""
 
     network: str
-    """First number of all its addresses, as ``run.json`` tells them before one is leased."""
+    """First number of all its addresses, as ``run.json`` has them before one is leased."""
 
     def prepare(self, versions: Sequence[str], results: Path) -> None:
         """Make sure that clusters of these releases can run with folders below ``results``.

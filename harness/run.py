@@ -115,7 +115,7 @@ def _pointing_to_evidence(folder: RunFolder, narrator: Narrator) -> Iterator[Non
 
 
 def point_to_evidence(folder: RunFolder, narrator: Narrator) -> None:
-    """Say where the evidence of a run is that ended early, if there is any."""
+    """Say where the evidence of a run that ended early is, if there is any."""
     if folder.run_json.exists():
         narrator.line(f"  what was recorded can be judged: fencepost check {folder.path}", style="yellow")
 

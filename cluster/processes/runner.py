@@ -111,7 +111,7 @@ class Networks(Protocol):
     def drop_packets(self, name: str, ways: Collection[PacketDirection]) -> None:
         """Drop in silence what goes these ways, and nothing else, from here on, whatever boots of it come.
 
-        ``ServerError`` for a client that is down, which has no network, unless nothing is to be dropped.
+        ``ServerError`` for a client that is down, which has no network, unless ``ways`` is empty.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""What a cluster is to be: the specification that the harness hands over, and its settings.
+"""The specification of a cluster, as the harness gives it, and the settings that follow.
 
 Data only: nothing is started or written here.
 """

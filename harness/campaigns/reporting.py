@@ -157,7 +157,7 @@ class Conclusion:
 
     @property
     def failed(self) -> list[Outcome]:
-        """What is to be looked at, the worst first."""
+        """The outcomes that need attention, the worst first."""
         order = list(Status)
         found = [one for one in self.outcomes if one.status is not Status.AS_EXPECTED]
         return sorted(found, key=lambda one: order.index(one.status))
@@ -172,7 +172,7 @@ class Conclusion:
 
 
 def markdown(conclusion: Conclusion) -> str:
-    """What was decided, what is to be done, what changed, and a line for each scenario."""
+    """What was decided, what needs attention, what changed, and a line for each scenario."""
     lines = [f"# {conclusion.title}", ""]
     if conclusion.campaign.about:
         lines += [conclusion.campaign.about, ""]
@@ -195,7 +195,7 @@ def markdown(conclusion: Conclusion) -> str:
 
 
 def notices(outcomes: Sequence[Outcome], *, unknown_warns: bool) -> Iterator[str]:
-    """Workflow commands for what is to be done, one a line, each at the scenario's file."""
+    """Workflow commands for what needs attention, one a line, each at the scenario's file."""
     for one in outcomes:
         if one.status in (Status.AS_EXPECTED, Status.IMPOSSIBLE):
             continue
