@@ -272,7 +272,7 @@ class Nemesis:
     def _heal_all(self, entries: list[InForce], how: Callable[[], Proof] | None = None) -> list[str]:
         errors = self._heal(entries, how)
         if errors:
-            raise FaultError("; ".join(map(str, errors))) from errors[0]
+            raise FaultError("; ".join(map(str, errors)), remedy=errors[0].remedy) from errors[0]
         return [entry.text for entry in entries]
 
     def _heal(self, entries: list[InForce], how: Callable[[], Proof] | None = None) -> list[FaultError]:
@@ -284,7 +284,7 @@ class Nemesis:
                 proof = how() if how else entry.acting.heal(entry.context)
             except FencepostError as error:
                 self._log(entry, "failed", {"began_ns": began_ns, "healing": str(error)})
-                failure = FaultError(f"{entry} was not healed: {error}")
+                failure = FaultError(f"{entry} was not healed: {error}", remedy=error.remedy)
                 failure.__cause__ = error
                 errors.append(failure)
             else:

@@ -226,7 +226,7 @@ def await_effect(
     try:
         wait_until(look, timeout_s, what)
     except NotReadyError as error:
-        raise FaultError(f"{failure}{error}") from error
+        raise FaultError(f"{failure}{error}", remedy=error.remedy) from error
 
 
 FAULTS: dict[str, type[Fault]] = {}

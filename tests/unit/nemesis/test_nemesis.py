@@ -144,9 +144,10 @@ def test_start_works_on_what_nobody_ordered_to_end(cluster: Any, nemesis: Nemesi
 
 def test_a_start_that_does_not_get_ready_is_told_and_stays_in_force(cluster: Any, nemesis: Nemesis) -> None:
     inject(nemesis, "kill", target="b1")
-    cluster.orders.fail["wait_ready b1"] = NotReadyError("stopped at listening")
-    with pytest.raises(FaultError, match="stopped at listening"):
+    cluster.orders.fail["wait_ready b1"] = NotReadyError("stopped at listening", remedy="look at its log")
+    with pytest.raises(FaultError, match="stopped at listening") as raised:
         start(nemesis, target="b1")
+    assert raised.value.remedy == "look at its log"
     cluster.orders.fail.clear()
     assert nemesis.heal() == ["kill b1"]
     assert cluster.process("b1").boot == 2
