@@ -45,6 +45,7 @@ SETTINGS: Mapping[str, Callable[[Conf], str]] = {
         else ""
     ),
     "flush-deadlock": lambda conf: _on(conf, "entryLogPerLedgerEnabled"),
+    "direct-io-compaction": lambda conf: _direct_io(conf) and _on(conf, "useTransactionalCompaction"),
     "direct-io-readers": lambda conf: _direct_io(conf),
     "direct-io-large-entry": lambda conf: _direct_io(conf),
     "direct-io-size-limit": lambda conf: _direct_io(conf),
