@@ -48,6 +48,7 @@ SETTINGS: Mapping[str, Callable[[Conf], str]] = {
     "direct-io-compaction": lambda conf: _direct_io(conf) and _on(conf, "useTransactionalCompaction"),
     "direct-io-readers": lambda conf: _direct_io(conf),
     "direct-io-large-entry": lambda conf: _direct_io(conf),
+    "direct-io-many-ledgers": lambda conf: _direct_io(conf),
     "direct-io-size-limit": lambda conf: _direct_io(conf),
     "rack-lost-replaced": lambda conf: _on(conf, "enforceMinNumFaultDomainsForWrite"),
     "ledger-directories": lambda conf: _on(conf, "allowStorageExpansion") if _db_storage(conf) else "",

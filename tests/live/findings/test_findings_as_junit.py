@@ -23,6 +23,7 @@ FAILURES = {
     "DamagedKeyTest": "keyThatWasSetTwiceStays",
     "DirectCompactionAbortedTest": "entryIsAddedAfterSevenAbortedCompactions",
     "DirectLargeEntryTest": "entryLargerThanWriteBufferIsFlushed",
+    "DirectManyLedgersTest": "ledgersAreFoundWithSmallWriteBuffers",
     "EvictedIndexTest": "ledgerWithEvictedIndexIsThere",
     "FailedFlushTest": "checkpointAfterFailedFlushHasItsEntries",
     "FenceForgottenTest": "fenceOfLedgerWithoutEntrySurvivesCleanRestart",

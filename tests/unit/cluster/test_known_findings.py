@@ -84,11 +84,11 @@ def test_releases_that_cannot_be_read_are_refused(ranges: str) -> None:
         (CACHE | {"gcEntryLogMetadataCachePath": "/x"}, "old-log-metadata"),
         (CACHE, ""),
         ({"entryLogPerLedgerEnabled": "true"}, "flush-deadlock"),
-        (DB | DIRECT_IO, "direct-io-large-entry direct-io-readers direct-io-size-limit"),
+        (DB | DIRECT_IO, "direct-io-large-entry direct-io-many-ledgers direct-io-readers direct-io-size-limit"),
         (DIRECT_IO, ""),
         (
             DB | DIRECT_IO | {"useTransactionalCompaction": "true"},
-            "compaction-interrupted direct-io-compaction direct-io-large-entry direct-io-readers"
+            "compaction-interrupted direct-io-compaction direct-io-large-entry direct-io-many-ledgers direct-io-readers"
             " direct-io-size-limit",
         ),
         ({"enforceMinNumFaultDomainsForWrite": "true"}, "rack-lost-replaced"),
