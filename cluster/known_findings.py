@@ -51,6 +51,7 @@ SETTINGS: Mapping[str, Callable[[Conf], str]] = {
     "direct-io-many-ledgers": lambda conf: _direct_io(conf),
     "direct-io-size-limit": lambda conf: _direct_io(conf),
     "rack-lost-replaced": lambda conf: _on(conf, "enforceMinNumFaultDomainsForWrite"),
+    "journal-replaced": lambda conf: _on(conf, "allowStorageExpansion"),
     "ledger-directories": lambda conf: _on(conf, "allowStorageExpansion") if _db_storage(conf) else "",
 }
 """By page: the setting that brings the finding, or nothing where the configuration does not have it."""
