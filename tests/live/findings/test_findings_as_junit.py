@@ -32,6 +32,7 @@ FAILURES = {
     "LostWhileDisabledTest": "bookieLostAgainWhileDisabledIsAudited",
     "PreallocationFailedTest": "logBeginsAfterFailedPreallocation",
     "RepairUnlockedTest": "closeAfterExpiryLeavesLockOfAnotherWorker",
+    "RotatedLogsTest": "flushAwaitsSyncOfCompleteLog",
     "TornRecordTest": "tornRecordIsNotReplayed",
 }
 _FAILED = re.compile(r"^\d+\) (\w+)\(.*\.(\w+)\)$", re.M)

@@ -23,6 +23,7 @@ from protocol.modes import DB_STORAGE
 DB = {"ledgerStorageClass": DB_STORAGE}
 PROTECTED = DB | {"journalWriteData": "false", "dataIntegrityChecking": "true"}
 DIRECT_IO = {"dbStorage_directIOEntryLogger": "true"}
+OF_DIRECT_IO = "direct-io-large-entry direct-io-many-ledgers direct-io-readers direct-io-size-limit"
 CACHE = {"gcEntryLogMetadataCacheEnabled": "true"}
 
 
@@ -84,12 +85,11 @@ def test_releases_that_cannot_be_read_are_refused(ranges: str) -> None:
         (CACHE | {"gcEntryLogMetadataCachePath": "/x"}, "old-log-metadata"),
         (CACHE, ""),
         ({"entryLogPerLedgerEnabled": "true"}, "flush-deadlock"),
-        (DB | DIRECT_IO, "direct-io-large-entry direct-io-many-ledgers direct-io-readers direct-io-size-limit"),
+        (DB | DIRECT_IO, OF_DIRECT_IO),
         (DIRECT_IO, ""),
         (
             DB | DIRECT_IO | {"useTransactionalCompaction": "true"},
-            "compaction-interrupted direct-io-compaction direct-io-large-entry direct-io-many-ledgers direct-io-readers"
-            " direct-io-size-limit",
+            f"compaction-interrupted direct-io-compaction {OF_DIRECT_IO}",
         ),
         ({"enforceMinNumFaultDomainsForWrite": "true"}, "rack-lost-replaced"),
         (DB | {"allowStorageExpansion": "true"}, "journal-replaced ledger-directories"),
