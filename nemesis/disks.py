@@ -154,8 +154,8 @@ class SlowDisk(DiskFault):
     """Slow down a bookie's syncs: other processes sync much data on its disk.
 
     They write and sync 32 files of 4 MiB without a pause (less where the disk has not 256 MiB to spare),
-    until it is healed or the power is lost. It counts once a sync of 4 KiB takes ``sync_ms``, in the median
-    of nine.
+    until it is healed, the power is lost or the run ends. It counts once a sync of 4 KiB takes ``sync_ms``,
+    in the median of nine.
     """
 
     kind = "slow_disk"

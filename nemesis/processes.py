@@ -92,7 +92,8 @@ class Kill(Ending):
 class Stop(Ending):
     """Stop a process with SIGTERM and wait until it has ended.
 
-    The shutdown may take ``timeout_s``. Its next boot heals that, and may take ``ready_timeout_s``.
+    The shutdown may take ``timeout_s``. Its next boot heals that, and may take ``ready_timeout_s``. A bookie
+    or autorecovery that crashes meanwhile deviates from the plan, unless a fault lets it end on its own.
     """
 
     kind = "stop"
