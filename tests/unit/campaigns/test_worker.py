@@ -138,7 +138,7 @@ def test_the_outcome_of_a_run_is_that_of_its_exit_code(
     monkeypatch.setattr(worker, "judge_recorded", lambda found, *_: result if found.modes else None)
     monkeypatch.setattr(worker, "seeded", lambda _: acts)
     monkeypatch.setattr(worker, "broken_unstated", lambda *_: ("order",))
-    monkeypatch.setattr(worker, "whole", lambda *_: False)
+    monkeypatch.setattr(worker, "whole_but_for_skipped_steps", lambda *_: False)
     judge: Any = None
     assert worker._judge(JudgeOrder(EXPERIMENT, "mine/now-1"), tmp_path, judge) == outcome_of(
         EXPERIMENT,
@@ -153,7 +153,7 @@ def test_the_outcome_of_a_run_is_that_of_its_exit_code(
     control = replace(EXPERIMENT, breaks=("order",))
     of_control = worker._judge(JudgeOrder(control, "mine/now-1"), tmp_path, judge)
     assert (of_control.status, "the evidence is not whole" in of_control.why) == (Status.UNKNOWN, True)
-    monkeypatch.setattr(worker, "whole", lambda *_: True)
+    monkeypatch.setattr(worker, "whole_but_for_skipped_steps", lambda *_: True)
     of_control = worker._judge(JudgeOrder(control, "mine/now-1"), tmp_path, judge)
     assert of_control.status is Status.AS_EXPECTED
 
