@@ -26,6 +26,8 @@ _WHERE: Mapping[str, tuple[Part, Sequence[str]]] = {
     "entry_log": ("ledgers", ("*.log",)),
     "index": ("index", ("*.sst", "*.log")),
     "journal": ("journal", ("*.txn",)),
+    "ledgers_wal": ("index", ("ledgers/*.log",)),
+    "locations_wal": ("index", ("locations/*.log",)),
 }
 _OF_INDEX = ("ledgers", "locations")
 _SHOWN = 16
@@ -38,15 +40,16 @@ _MIB_BIT = 12  # counted from the lowest bit of each byte, the first byte first:
 class Corrupt(BookieFault, Tampering):
     """Damage a stopped bookie's files: flip bits, cut off the end, or restore an old copy.
 
-    ``index`` is RocksDB. ``flip`` flips ``bits`` bits, at places that the seed chooses, or one bit of the
-    length of that ``record`` (0, 1, ...) of the oldest entry log, which makes it 1 MiB larger; ``truncate``
-    cuts ``cut_bytes``, or a share of the written part, off the newest file; ``roll_back`` restores the files
-    of the snapshot ``to``. Healing restores nothing.
+    ``index`` is RocksDB; ``ledgers_wal`` and ``locations_wal`` are the write-ahead logs of its two databases.
+    ``flip`` flips ``bits`` bits, at places that the seed chooses, or one bit of the length of that ``record``
+    (0, 1, ...) of the oldest entry log, which makes it 1 MiB larger; ``truncate`` cuts ``cut_bytes``, or a
+    share of the written part, off the newest file; ``roll_back`` restores the files of the snapshot ``to``.
+    Healing restores nothing.
     """
 
     kind = "corrupt"
     stays = "what was corrupted stays so"
-    what: Literal["entry_log", "index", "journal"]
+    what: Literal["entry_log", "index", "journal", "ledgers_wal", "locations_wal"]
     how: Literal["flip", "truncate", "roll_back"]
     bits: int = Field(default=8, ge=1, le=100_000)
     record: int | None = Field(default=None, ge=0)

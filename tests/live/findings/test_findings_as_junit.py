@@ -27,6 +27,7 @@ FAILURES = {
     "EvictedIndexTest": "ledgerWithEvictedIndexIsThere",
     "FailedFlushTest": "checkpointAfterFailedFlushHasItsEntries",
     "FenceForgottenTest": "fenceOfLedgerWithoutEntrySurvivesCleanRestart",
+    "IndexLogDamagedTest": "damagedLogIsReported",
     "JournalPreallocationTest": "preallocationLeavesLargeEntryWhole",
     "LengthDamagedTest": "ledgersBehindDamagedLengthAreInLog",
     "LostWhileDisabledTest": "bookieLostAgainWhileDisabledIsAudited",

@@ -57,7 +57,13 @@ def bits(before: bytes, after: bytes) -> int:
 
 
 @pytest.mark.parametrize(
-    ("what", "meant"), [("entry_log", ENTRY_LOGS), ("index", INDEX), ("journal", JOURNAL)]
+    ("what", "meant"),
+    [
+        ("entry_log", ENTRY_LOGS),
+        ("index", INDEX),
+        ("journal", JOURNAL),
+        ("ledgers_wal", {"ledgers/current/ledgers/7.log"}),
+    ],
 )
 def test_just_so_many_bits_flip_and_only_where_something_was_written(
     disk: Path, nemesis: Nemesis, lines: Lines, what: str, meant: set[str]
