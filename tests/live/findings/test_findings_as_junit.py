@@ -33,6 +33,7 @@ FAILURES = {
     "LostWhileDisabledTest": "bookieLostAgainWhileDisabledIsAudited",
     "PreallocationFailedTest": "logBeginsAfterFailedPreallocation",
     "RepairUnlockedTest": "closeAfterExpiryLeavesLockOfAnotherWorker",
+    "ReplayRejectedTest": "rejectedRecordIsNotSkippedAsInvalid",
     "RotatedLogsTest": "flushAwaitsSyncOfCompleteLog",
     "TornRecordTest": "tornRecordIsNotReplayed",
 }
