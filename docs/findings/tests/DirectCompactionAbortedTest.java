@@ -23,7 +23,7 @@ public class DirectCompactionAbortedTest {
     @Rule
     public final TemporaryFolder folder = new TemporaryFolder();
 
-    @Test(timeout = 15_000)
+    @Test(timeout = 30_000)
     public void entryIsAddedAfterSevenCompactions() throws Exception {
         EntryLogger direct = entryLogger();
         for (int compaction = 0; compaction < 7; compaction++) {
@@ -37,7 +37,7 @@ public class DirectCompactionAbortedTest {
         assertTrue(direct.addEntry(1, entry()) > 0);
     }
 
-    @Test(timeout = 15_000)
+    @Test(timeout = 30_000)
     public void entryIsAddedAfterSevenAbortedCompactions() throws Exception {
         EntryLogger direct = entryLogger();
         for (int compaction = 0; compaction < 7; compaction++) {
