@@ -23,13 +23,12 @@ from numpy.typing import NDArray
 
 from evidence.codes import Place
 from evidence.folder import read_json
-from evidence.raw.disk_layout import COPY_JSON, JOURNALS, LEDGERS, LOCATIONS, mark_names
+from evidence.raw.disk_layout import COPY_JSON, JOURNAL, JOURNALS, LEDGERS, LOCATIONS, mark_names
 from evidence.raw.index import KnownLedgers, read_ledgers, read_locations
 from evidence.raw.journal import Records, parse, read_mark, replayed
 from evidence.schemas import HOLDINGS, table_of
 from evidence.seal import digest
 from evidence.shapes import CopyTree, DiskDetail, EventLine
-from plans.cluster import JOURNAL, of_journal
 from protocol.buckets import ENTRIES_PER_BLOCK
 from protocol.errors import EvidenceError
 
@@ -152,7 +151,8 @@ def _replayed(places: list[Path], journals: Sequence[str]) -> list[Records]:
     An older copy does not list its journals.
     """
     found: list[Records] = []
-    journals = journals or [place.name for place in places if of_journal(place.name)] or [JOURNAL]
+    older = [place.name for place in places if place.name.startswith(JOURNAL)]
+    journals = journals or older or [JOURNAL]
     for journal, marked in zip(journals, mark_names(len(journals)), strict=True):
         mark = max(read_mark(place / marked) for place in places)
         names = {

@@ -21,6 +21,8 @@ COPY_JSON = "copy.json"
 LOCATIONS, LEDGERS = "locations", "ledgers"
 INDEX = (LOCATIONS, LEDGERS)
 LAST_MARK = "lastMark"
+JOURNAL = "journal"
+"""How the names of folders that are journals begin, as plans demand."""
 JOURNALS = "*.txn"
 _NAME = re.compile(r"(b\d+)-(\d+)")
 
