@@ -9,13 +9,14 @@ import pytest
 
 from cluster.waiting import wait_until
 from evidence.codes import Flag, Holding, Kind, Outcome, Proof
+from tests.live.length import quick_and_long
 
 VERSIONS = ["4.14.7", "4.15.0", "4.16.6", "4.17.2", "4.18.0"]
 DIGESTS = ["CRC32C", "CRC32", "MAC", "DUMMY"]
 ENTRIES = 40
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", quick_and_long(VERSIONS, VERSIONS[1:-1]))
 def test_ledgers_are_written_recovered_read_and_counted(
     version: str, opened: Any, recorded: Any, ask: Any
 ) -> None:

@@ -44,7 +44,7 @@ DONE = {
     "forced": (10, "forces"),
     "chain": (10, "passes"),
 }
-LONG = ("failover", "striped", "forced")
+LONG = ("recovery", "failover", "striped", "forced")
 
 
 @pytest.mark.parametrize("load", quick_and_long(DONE, LONG))

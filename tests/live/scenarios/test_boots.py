@@ -11,12 +11,12 @@ from tests.live.scenarios.conftest import Stated
 QUICK = (
     "protected replay limbo-answers repair",
     "protected wrong-storage protection-off",
-    # What cookies do not detect: the disks of another, a disk taken for a new one.
-    "protected cookie-identity",
     "protected wiped-bookie",
-    "protected wiped-during-recovery",
 )
 LONG = (
+    # What cookies do not detect: the disks of another, a disk taken for a new one.
+    "protected cookie-identity",
+    "protected wiped-during-recovery",
     "protected crash-while-booting crash-while-repairing crash-after-stamping",
     "protected cookie-refused cookie-stamped disk-replaced",
     "protected stale-writer-after-wipe",

@@ -20,11 +20,12 @@ from tests.live.scenarios.conftest import Stated
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 CONTRACT = (
     "unprotected damaged-source",
-    "journal damaged-copy metadata-lost",
-    "unprotected deletion",
+    "journal damaged-copy",
     "protected replicas-counted",
 )
 LONG_CONTRACT = (
+    "journal metadata-lost",
+    "unprotected deletion",
     "unprotected rack-lost write-refused",
     "journal compaction",
     "protected incarnation bit-rot damage-spreads",
@@ -41,7 +42,7 @@ ON_DISKS = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize(
-    "document", quick_and_long(["closing", "fencing", "protocol"], ["fencing", "protocol"])
+    "document", quick_and_long(["closing", "fencing", "protocol"], ["closing", "protocol"])
 )
 def test_what_must_break_without_protection_comes_out_as_stated(stated: Stated, document: str) -> None:
     """In the mode that must break, or the only one; mistakes of operators have no such mode."""
