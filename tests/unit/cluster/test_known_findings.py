@@ -116,7 +116,7 @@ def test_the_limit_of_reads_is_the_default_of_one_release() -> None:
 @pytest.mark.parametrize(
     ("conf", "part", "numbers", "page"),
     [
-        ({"verifyMetadataOnGC": "True"}, "Any configuration", (21, 6), "metadata-behind"),
+        ({"verifyMetadataOnGC": "True"}, "Any configuration", (22, 6), "metadata-behind"),
         (
             {"minorCompactionInterval": "0", "majorCompactionInterval": "0"},
             "The default storage",
