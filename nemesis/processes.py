@@ -13,7 +13,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from cluster.interface import Cluster, Exit, Process, ProcessState, Refusal
-from cluster.processes.process import telling_lines
+from cluster.processes.process import log_text
 from nemesis.registry import FaultContext, HealOrder, Proof, ServerFault, assert_still_down, register
 from plans.grammar.steps import Start
 from protocol.addresses import OBSERVER, PROXY, ZOOKEEPER, is_autorecovery, is_bookie
@@ -110,10 +110,9 @@ class Stop(Ending):
         if not under_test or ended is None or process.excused(ended):
             return
         if unclean(signal=ended.signal, code=ended.code):
-            log = "\n  ".join(telling_lines(process.log)) or "(nothing)"
             raise ContradictedError(
-                f"{self.target} (boot {boot}) crashed while it was stopped, with {ended.how}; "
-                f"log {process.log}:\n  {log}"
+                f"{self.target} (boot {boot}) crashed while it was stopped, with {ended.how}"
+                f"{log_text(process.log)}"
             )
 
 

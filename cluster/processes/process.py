@@ -274,13 +274,7 @@ class Process(ABC):
 
     def _death(self, ended: Exit, when: str = "") -> str:
         """One sentence about an unplanned death, followed by the related lines of its log."""
-        return f"{self.name} (boot {ended.boot}) {ended.unplanned}{when}{self._lines_of(ended.boot)}"
-
-    def _lines_of(self, boot: int) -> str:
-        """The path of a boot's log, and its telling lines."""
-        log = self._log_of(boot)
-        lines = "\n  ".join(telling_lines(log)) or "(nothing)"
-        return f"; log {log}:\n  {lines}"
+        return f"{self.name} (boot {ended.boot}) {ended.unplanned}{when}{log_text(self._log_of(ended.boot))}"
 
     def _running(self, verb: str) -> int:
         if self.state is ProcessState.DOWN:
@@ -369,6 +363,12 @@ def copy_places(places: Mapping[str, Path], copy: Path) -> Path:
             with contextlib.suppress(FileNotFoundError):  # a running server removed it after the listing
                 shutil.copy2(path, target)
     return copy
+
+
+def log_text(log: Path) -> str:
+    """The path of a boot's log and its telling lines, as the end of a sentence."""
+    lines = "\n  ".join(telling_lines(log)) or "(nothing)"
+    return f"; log {log}:\n  {lines}"
 
 
 def telling_lines(log: Path) -> list[str]:

@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import Any
 
 from cluster.configuration import client_properties
-from cluster.processes.process import Process, ProcessState, Rung
+from cluster.processes.process import Process, ProcessState, Rung, log_text
 from cluster.processes.runner import CLIENT as ROLE
 from cluster.processes.runner import Exit, Launch, Started
 from cluster.processes.site import JavaProgram, Site
@@ -211,7 +211,7 @@ class Client(Process):
         if ended is None:
             log = self._log_of(boot)
             return f"{self.name} (boot {boot}) closed its output but has not ended; log: {log}"
-        return f"{self.name} (boot {boot}) ended with {ended.how}{self._lines_of(boot)}"
+        return f"{self.name} (boot {boot}) ended with {ended.how}{log_text(self._log_of(boot))}"
 
     def _rungs(self) -> Sequence[Rung]:
         return ((ANSWERING, lambda: self._conversation is not None and self._conversation.ready),)
