@@ -125,7 +125,7 @@ class Histories:
                     seen.append(self.deleted[ledger].version)
                 unseen = [(before + 1, after - 1) for before, after in pairwise(seen) if after > before + 1]
                 if unseen:
-                    found[ledger] = [*found.get(ledger, ()), *unseen]
+                    found.setdefault(ledger, []).extend(unseen)
         return found
 
     def known_whole(self, ledger: int) -> bool:
