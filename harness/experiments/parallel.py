@@ -69,7 +69,7 @@ def recorded(
         began_s, ready = time.monotonic(), one.prepared
         request = replace(ready.request, modes=(one.mode,), seed=ready.seed)
         try:
-            error = recorders.record(RecordOrder(request, ready.plan, one.path)).error
+            error = recorders.record(RecordOrder(request, one.path, ready.plan)).error
         except NoAnswerError as died:
             error = died
         return Recorded(one, error, time.monotonic() - began_s)

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from evidence.folder import FoundRun, modes_of, new_run
+from evidence.folder import FoundRun, modes_of
 from evidence.seeding import seeded
 from harness.experiments.experiment import DECISION, Outcome, Status, outcome_of
 from harness.experiments.series import exit_code
@@ -55,10 +55,10 @@ def main(work: str, results: Path, orders: int, answers: int) -> None:
         os.set_inheritable(descriptor, False)
     results.mkdir(parents=True, exist_ok=True)
     if work == "record":
-        _serve(orders, answers, partial(_record, results=results))
+        _serve(orders, answers, _record)
     else:
         with judging(results) as judge:
-            _serve(orders, answers, partial(_judge, results=results, judge=judge))
+            _serve(orders, answers, partial(_judge, judge=judge))
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
@@ -92,40 +92,37 @@ def _listen(source: Connection[None, Order], waiting: queue.SimpleQueue[Order | 
     os._exit(1)
 
 
-def _record(order: RecordOrder, results: Path) -> Recording:
+def _record(order: RecordOrder) -> Recording:
     """Record the run; an error that ended it early is part of the answer."""
     began_s = cpu_s()
-    path, error = order.run, None
+    error = None
     try:
         request = order.request
         plan = order.plan
         ready = prepare(request, digest=order.digest) if plan is None else prepare_plan(request, plan)
-        if path is None:
-            path = new_run(results, ready.plan.name, ready.seed)
-        record_only(ready, path, Narrator(quiet=True))
+        record_only(ready, order.run, Narrator(quiet=True))
     except FencepostError as raised:
         error = raised
     except OSError as raised:
         error = of_machine(raised)
-    folder = "" if path is None else str(path.relative_to(results))
-    return Recording(folder, error, round(cpu_s() - began_s, 1), _pressure(path))
+    return Recording(error, round(cpu_s() - began_s, 1), _pressure(order.run))
 
 
-def _pressure(path: Path | None) -> float | None:
+def _pressure(run: Path) -> float | None:
     """The greatest of the run's modes, None where it is not known."""
-    ends = (one.end() or {} for one in (modes_of(path) if path else ()))
+    ends = (one.end() or {} for one in modes_of(run))
     shares = (end.get("load", {}).get("cpu_pressure") for end in ends)
     return max((share for share in shares if share is not None), default=None)
 
 
-def _judge(order: JudgeOrder, results: Path, judge: Judge) -> Outcome:
+def _judge(order: JudgeOrder, judge: Judge) -> Outcome:
     """The outcome of a recorded run; without a folder none, once the judge is warm and idle."""
-    experiment, path = order.experiment, results / order.folder
+    experiment, run = order.experiment, order.run
     try:
-        if not order.folder:
+        if run is None:
             judge.wait_warm()
             return outcome_of(experiment, Status.UNKNOWN)
-        result = judge_recorded(FoundRun(path, modes_of(path)), judge, Narrator(quiet=True))
+        result = judge_recorded(FoundRun(run, modes_of(run)), judge, Narrator(quiet=True))
     except FencepostError as error:
         return of_error(experiment, error)
     code, why = exit_code(result.modes)

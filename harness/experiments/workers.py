@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import queue
+import shutil
 import subprocess
 import sys
 import threading
@@ -20,6 +21,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Generic, Literal, Self, TypeVar
 
+from evidence.folder import modes_of, new_run
 from harness.experiments.experiment import Experiment, Outcome, Status, outcome_of
 from harness.provenance import CHECKOUT
 from harness.request import RunRequest
@@ -35,25 +37,24 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class RecordOrder:
-    """What to record: ``plan`` (else that of the request) in the folder ``run`` (else a new one).
+    """What to record in the whole run's folder ``run``: ``plan``, else that of the request.
 
     The request's plan must have the ``digest``, if one is given.
     """
 
     request: RunRequest
+    run: Path
     plan: Plan | None = None
-    run: Path | None = None
     digest: str = ""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A recorded run: its folder, relative to all runs' (empty for none), and the error that ended it early.
+    """How a recording ended: the error that ended it early, if any.
 
     ``cpu_s`` and ``cpu_pressure`` are as in :class:`harness.experiments.experiment.Outcome`.
     """
 
-    folder: str
     error: FencepostError | None = None
     cpu_s: float | None = None
     cpu_pressure: float | None = None
@@ -61,10 +62,10 @@ class Recording:
 
 @dataclass(frozen=True)
 class JudgeOrder:
-    """A recorded run of an experiment; without a folder the judge only becomes warm and idle."""
+    """The folder of a recorded run of an experiment; without one the judge only becomes warm and idle."""
 
     experiment: Experiment
-    folder: str
+    run: Path | None
 
 
 class NoAnswerError(FencepostError):
@@ -225,20 +226,26 @@ class WorkerPool(Recorders):
     def execute(self, experiment: Experiment) -> Outcome:
         """Record and judge one; what became of the processes themselves is an outcome too."""
         began = time.monotonic()
-        recorded = Recording("")
+        recorded = Recording()
+        run = new_run(self._results, experiment.scenario, experiment.number)
         try:
             self._warm_up(experiment)
             request = replace(experiment.request(self._results), steps_s=self._run_s)
-            recorded = self.record(RecordOrder(request, digest=experiment.digest), 2 * self._run_s)
+            recorded = self.record(RecordOrder(request, run, digest=experiment.digest), 2 * self._run_s)
             if recorded.error:
                 outcome = of_error(experiment, recorded.error)
             else:
-                outcome = self._judged(JudgeOrder(experiment, recorded.folder))
+                outcome = self._judged(JudgeOrder(experiment, run))
         except NoAnswerError as error:
             outcome = outcome_of(experiment, error.status, why=f"{error}")
+        folder = str(run.relative_to(self._results)) if modes_of(run) else ""
+        if not folder:  # nothing was recorded
+            shutil.rmtree(run, ignore_errors=True)
+        elif outcome.status in (Status.ERROR, Status.HUNG):
+            outcome = replace(outcome, why=f"{outcome.why}; what was recorded: {run}")
         return replace(
             outcome,
-            folder=recorded.folder,
+            folder=folder,
             took_s=round(time.monotonic() - began, 1),
             cpu_s=recorded.cpu_s,
             cpu_pressure=recorded.cpu_pressure,
@@ -249,7 +256,7 @@ class WorkerPool(Recorders):
         if not self._judge.warm:
             with self._judging:  # who comes second waits for the first
                 if not self._judge.warm:
-                    self._judge.ask(JudgeOrder(experiment, ""), self._run_s)
+                    self._judge.ask(JudgeOrder(experiment, None), self._run_s)
 
     def _judged(self, order: JudgeOrder) -> Outcome:
         """The judge's answer, of a second judge if the first died: what is stored can be judged again."""

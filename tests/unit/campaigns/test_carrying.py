@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 from xml.etree import ElementTree
 
 import pytest
@@ -21,9 +20,8 @@ from harness.experiments import store as storing
 from harness.experiments.experiment import Experiment, Outcome, Status, outcome_of
 from harness.experiments.running import affordable, run_all, unknown_again
 from harness.experiments.store import Store, begin, executions, prune, run_pending, unfinished
-from harness.experiments.workers import DiedError, HungError, Recording, WorkerPool, of_control
 from plans.campaign import load_campaign
-from protocol.errors import IncapableError, UsageError
+from protocol.errors import UsageError
 
 OUTCOME = TypeAdapter(Outcome)
 NOWHERE = Path("/nowhere")
@@ -301,74 +299,3 @@ def test_auto_is_as_many_as_cores_and_memory_allow(cores: int, gib: int, paralle
 def test_auto_heeds_the_memory_limit_of_a_container(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "available_memory_bytes", lambda: 4 * 2**30)
     assert affordable(cores=16) == 2
-
-
-class Scripted:
-    """A stand-in for a worker: returns or raises the given replies one after the other."""
-
-    warm = True
-
-    def __init__(self, *answers: object) -> None:
-        self._answers = iter(answers)
-
-    def ask(self, _order: object, _timeout_s: float) -> object:
-        answer = next(self._answers)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-
-RECORDED, JUDGED = Recording("a"), outcome_of(UNITS[0], Status.AS_EXPECTED)
-
-
-@pytest.mark.parametrize(
-    ("recorder", "judge", "status", "folder"),
-    [
-        ([RECORDED], [JUDGED], Status.AS_EXPECTED, "a"),
-        ([RECORDED], [DiedError("code -9"), JUDGED], Status.AS_EXPECTED, "a"),
-        ([RECORDED], [DiedError("code -9"), DiedError("code -9")], Status.ERROR, "a"),
-        ([RECORDED], [HungError("no end")], Status.HUNG, "a"),
-        ([DiedError("code -9")], [], Status.ERROR, ""),
-        ([HungError("no end")], [], Status.HUNG, ""),
-        ([Recording("", IncapableError("no root"))], [], Status.IMPOSSIBLE, ""),
-    ],
-)
-def test_what_becomes_of_a_worker_is_an_outcome(
-    recorder: list[Any], judge: list[Any], status: Status, folder: str, tmp_path: Path
-) -> None:
-    pool: Any = WorkerPool(tmp_path, tmp_path, run_s=1)
-    pool._judge = Scripted(*judge)
-    pool._idle = queue.SimpleQueue()
-    for answer in recorder:
-        pool._idle.put(Scripted(answer))
-    outcome = pool.execute(UNITS[0])
-    assert (outcome.status, outcome.folder) == (status, folder)
-
-
-@pytest.mark.parametrize(
-    ("status", "broken", "acted", "judged", "why"),
-    [
-        (Status.ANOMALY, ["durability", "order"], 3, Status.AS_EXPECTED, ""),
-        (Status.AS_EXPECTED, ["order"], 3, Status.AS_EXPECTED, ""),
-        (Status.ANOMALY, ["durability"], 3, Status.UNKNOWN, "acted, and order has no anomaly"),
-        (Status.ANOMALY, ["order"], 0, Status.UNKNOWN, "never acted"),
-        (Status.AS_EXPECTED, [], 0, Status.UNKNOWN, "never acted"),
-        (Status.ERROR, ["order"], 3, Status.ERROR, "so it is"),
-    ],
-)
-def test_a_control_by_a_defect_is_as_expected_when_it_acts_and_breaks_its_property(
-    status: Status, broken: list[str], acted: int, judged: Status, why: str
-) -> None:
-    control = replace(UNITS[0], defects=("callbacks-out-of-order",), breaks=("order",))
-    outcome = outcome_of(control, status, why="so it is", acted=acted)
-    found = of_control(control, outcome, broken)
-    assert (found.status, why in found.why, bool(why) == bool(found.why)) == (judged, True, True)
-    both = replace(control, breaks=("order", "lac"))
-    assert of_control(both, outcome, broken).status is not Status.AS_EXPECTED, "it does not break lac"
-    torn = of_control(control, outcome, broken, whole=False)
-    assert torn.status is not Status.AS_EXPECTED, "evidence that is not whole meets nothing"
-    acted_in_vain = bool(acted) and judged is Status.UNKNOWN
-    assert (found.missed, torn.missed) == (acted_in_vain, False), "no more of these runs until one is right"
-    unknown = of_control(control, replace(outcome, status=Status.UNKNOWN), broken)
-    assert not unknown.missed
-    assert of_control(UNITS[0], outcome, broken) == outcome, "any other run says what it says"

@@ -42,11 +42,11 @@ REQUEST = RunRequest(
 EXPERIMENT = Experiment("mine", "protected", "4.18.0", (), 1, 1, "d1")
 
 
-def sent(request: RunRequest, run: Path | None = None, plan: Plan | None = None) -> RecordOrder:
+def sent(run: Path, plan: Plan | None = None) -> RecordOrder:
     """The order as the worker reads it."""
     taken, orders = Pipe(duplex=False)
     with taken, orders:
-        orders.send(RecordOrder(request, plan, run))
+        orders.send(RecordOrder(REQUEST, run, plan))
         order: RecordOrder = taken.recv()
     return order
 
@@ -66,8 +66,8 @@ def test_only_what_the_machine_can_never_do_is_no_failure(
         raise error
 
     monkeypatch.setattr(worker, "prepare", refuse)
-    result = worker._record(sent(REQUEST), tmp_path)
-    assert (result.folder, result.error) == ("", error)
+    result = worker._record(sent(tmp_path))
+    assert result.error == error
     found = pickle.loads(pickle.dumps(result)).error
     assert (str(found), found.remedy, found.exit_code) == (str(error), error.remedy, error.exit_code)
     judged = of_error(EXPERIMENT, found)
@@ -81,7 +81,7 @@ def test_a_worker_carries_out_the_very_order_in_the_folder_that_was_made_for_it(
     monkeypatch.setattr(worker, "prepare", lambda request, **_: request)
     monkeypatch.setattr(worker, "record_only", lambda request, path, _: carried_out.extend((request, path)))
     run = tmp_path / "mine" / "now-1"
-    assert worker._record(sent(REQUEST, run), tmp_path).folder == "mine/now-1"
+    assert worker._record(sent(run)).error is None
     assert carried_out == [REQUEST, run]
 
 
@@ -98,7 +98,7 @@ def test_a_worker_says_what_a_run_took_and_how_busy_the_machine_was(
     monkeypatch.setattr(worker, "prepare", lambda request, **_: request)
     monkeypatch.setattr(worker, "record_only", record)
     monkeypatch.setattr(worker, "cpu_s", lambda: next(spent))
-    answer = worker._record(sent(REQUEST, tmp_path / "mine" / "now-1"), tmp_path)
+    answer = worker._record(sent(tmp_path / "mine" / "now-1"))
     assert (answer.cpu_s, answer.cpu_pressure) == (12.5, 0.75)
 
 
@@ -110,7 +110,7 @@ def test_a_worker_runs_the_very_plan_that_it_is_given(
     run: list[object] = []
     monkeypatch.setattr(worker, "prepare_plan", lambda request, plan: (request, plan))
     monkeypatch.setattr(worker, "record_only", lambda ready, *_: run.extend(ready))
-    worker._record(sent(REQUEST, tmp_path / "mine" / "now-1", given), tmp_path)
+    worker._record(sent(tmp_path / "mine" / "now-1", given))
     assert run == [REQUEST, given]
 
 
@@ -140,7 +140,7 @@ def test_the_outcome_of_a_run_is_that_of_its_exit_code(
     monkeypatch.setattr(worker, "broken_unstated", lambda *_: ("order",))
     monkeypatch.setattr(worker, "whole_but_for_skipped_steps", lambda *_: False)
     judge: Any = None
-    assert worker._judge(JudgeOrder(EXPERIMENT, "mine/now-1"), tmp_path, judge) == outcome_of(
+    assert worker._judge(JudgeOrder(EXPERIMENT, folder.path.parent), judge) == outcome_of(
         EXPERIMENT,
         status,
         why=why,
@@ -151,10 +151,10 @@ def test_the_outcome_of_a_run_is_that_of_its_exit_code(
         missed=comparison.missed,
     )
     control = replace(EXPERIMENT, breaks=("order",))
-    of_control = worker._judge(JudgeOrder(control, "mine/now-1"), tmp_path, judge)
+    of_control = worker._judge(JudgeOrder(control, folder.path.parent), judge)
     assert (of_control.status, "the evidence is not whole" in of_control.why) == (Status.UNKNOWN, True)
     monkeypatch.setattr(worker, "whole_but_for_skipped_steps", lambda *_: True)
-    of_control = worker._judge(JudgeOrder(control, "mine/now-1"), tmp_path, judge)
+    of_control = worker._judge(JudgeOrder(control, folder.path.parent), judge)
     assert of_control.status is Status.AS_EXPECTED
 
 
@@ -195,13 +195,13 @@ def test_a_plan_that_was_changed_after_its_run_was_listed_is_not_counted_as_the_
     file.write_text(text.replace("entries: 50}", "entries: 51}", 1), encoding="utf-8")
     assert digest_of(load(file, words())) != listed
     request = RunRequest(str(file), modes=("protected",), results=tmp_path)
-    result = worker._record(RecordOrder(request, digest=listed), tmp_path)
+    result = worker._record(RecordOrder(request, tmp_path / "run", digest=listed))
     assert "was changed after this run of it was listed" in str(result.error)
-    assert result.folder == ""
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_full_disk_ends_the_run_and_not_the_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "prepare", lambda *_, **__: Path("/dev/full").write_text("a file"))
-    result = worker._record(sent(REQUEST, tmp_path / "run"), tmp_path)
+    result = worker._record(sent(tmp_path / "run"))
     assert (type(result.error), str(result.error)) == (FencepostError, "the disk is full")
     assert result.error is not None and result.error.remedy.startswith("free space")

@@ -27,7 +27,7 @@ from tests.unit.search.simulated import ending
 
 Answer = Recording | Exception
 Search = Callable[..., list[Ended]]
-DONE, DIED = Recording(""), Recording("", ServerError("b1 did not start"))
+DONE, DIED = Recording(), Recording(ServerError("b1 did not start"))
 LOST: Any = SimpleNamespace(verdict=SimpleNamespace(verdict="anomaly"))
 
 
@@ -39,7 +39,6 @@ class Recorders:
         self.asked: list[Path] = []
 
     def record(self, order: RecordOrder) -> Recording:
-        assert order.run
         RunFolder.create(order.run, order.request.modes[0]).run_json.touch()
         self.asked.append(order.run)
         answer = next(self._answers)

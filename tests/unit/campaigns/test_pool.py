@@ -1,0 +1,111 @@
+"""What becomes of a run in the processes that record and judge it, and of a control by a defect."""
+
+from __future__ import annotations
+
+import queue
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from evidence.folder import RunFolder, every_run
+from harness.experiments.experiment import Experiment, Status, outcome_of
+from harness.experiments.workers import DiedError, HungError, Recording, WorkerPool, of_control
+from protocol.errors import IncapableError
+
+UNIT = Experiment("fencing/figure", "protected", "4.18.0", (), 1, 1, "d1")
+
+
+class Scripted:
+    """A stand-in for a worker: returns or raises the given replies one after the other.
+
+    Before it replies to an order to record, a run was ``begun``.
+    """
+
+    warm = True
+
+    def __init__(self, *answers: object, begun: bool = False) -> None:
+        self._answers = iter(answers)
+        self._begun = begun
+
+    def ask(self, order: Any, _timeout_s: float) -> object:
+        if self._begun:
+            RunFolder.create(order.run, "protected").write_run({})
+        answer = next(self._answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+RECORDED, JUDGED = Recording(), outcome_of(UNIT, Status.AS_EXPECTED)
+
+
+def pool_of(recorder: Scripted, judge: Scripted, results: Path) -> WorkerPool:
+    pool: Any = WorkerPool(results, results, run_s=1)
+    pool._judge = judge
+    pool._idle = queue.SimpleQueue()
+    pool._idle.put(recorder)
+    return cast("WorkerPool", pool)
+
+
+@pytest.mark.parametrize(
+    ("recorder", "judge", "status"),
+    [
+        (RECORDED, [JUDGED], Status.AS_EXPECTED),
+        (RECORDED, [DiedError("code -9"), JUDGED], Status.AS_EXPECTED),
+        (RECORDED, [DiedError("code -9"), DiedError("code -9")], Status.ERROR),
+        (RECORDED, [HungError("no end")], Status.HUNG),
+        (DiedError("code -9"), [], Status.ERROR),
+        (HungError("no end"), [], Status.HUNG),
+    ],
+)
+def test_what_becomes_of_a_worker_is_an_outcome_with_the_folder_of_the_run(
+    recorder: object, judge: list[Any], status: Status, tmp_path: Path
+) -> None:
+    outcome = pool_of(Scripted(recorder, begun=True), Scripted(*judge), tmp_path).execute(UNIT)
+    (run,) = every_run(tmp_path)
+    assert (outcome.status, outcome.folder) == (status, str(run.relative_to(tmp_path)))
+    assert (f"what was recorded: {run}" in outcome.why) == (status is not Status.AS_EXPECTED)
+
+
+@pytest.mark.parametrize(
+    ("recorder", "status"),
+    [
+        (Recording(IncapableError("no root")), Status.IMPOSSIBLE),
+        (HungError("no end"), Status.HUNG),
+    ],
+)
+def test_a_run_that_did_not_begin_leaves_no_folder(recorder: object, status: Status, tmp_path: Path) -> None:
+    outcome = pool_of(Scripted(recorder), Scripted(), tmp_path).execute(UNIT)
+    assert (outcome.status, outcome.folder) == (status, "")
+    assert not list((tmp_path / UNIT.scenario).iterdir())
+
+
+@pytest.mark.parametrize(
+    ("status", "broken", "acted", "judged", "why"),
+    [
+        (Status.ANOMALY, ["durability", "order"], 3, Status.AS_EXPECTED, ""),
+        (Status.AS_EXPECTED, ["order"], 3, Status.AS_EXPECTED, ""),
+        (Status.ANOMALY, ["durability"], 3, Status.UNKNOWN, "acted, and order has no anomaly"),
+        (Status.ANOMALY, ["order"], 0, Status.UNKNOWN, "never acted"),
+        (Status.AS_EXPECTED, [], 0, Status.UNKNOWN, "never acted"),
+        (Status.ERROR, ["order"], 3, Status.ERROR, "so it is"),
+    ],
+)
+def test_a_control_by_a_defect_is_as_expected_when_it_acts_and_breaks_its_property(
+    status: Status, broken: list[str], acted: int, judged: Status, why: str
+) -> None:
+    control = replace(UNIT, defects=("callbacks-out-of-order",), breaks=("order",))
+    outcome = outcome_of(control, status, why="so it is", acted=acted)
+    found = of_control(control, outcome, broken)
+    assert (found.status, why in found.why, bool(why) == bool(found.why)) == (judged, True, True)
+    both = replace(control, breaks=("order", "lac"))
+    assert of_control(both, outcome, broken).status is not Status.AS_EXPECTED, "it does not break lac"
+    torn = of_control(control, outcome, broken, whole=False)
+    assert torn.status is not Status.AS_EXPECTED, "evidence that is not whole meets nothing"
+    acted_in_vain = bool(acted) and judged is Status.UNKNOWN
+    assert (found.missed, torn.missed) == (acted_in_vain, False), "no more of these runs until one is right"
+    unknown = of_control(control, replace(outcome, status=Status.UNKNOWN), broken)
+    assert not unknown.missed
+    assert of_control(UNIT, outcome, broken) == outcome, "any other run says what it says"
