@@ -1,16 +1,18 @@
 """Room on the disk: whether it is full, unneeded leftovers of runs, which runs are in progress.
 
-A run in progress holds a lock on its ``harness.log``; the kernel frees it with the process, so a
-killed harness never blocks cleaning.
+A process that records or judges a mode holds a lock on its ``harness.log``. Where different processes do
+these, their parent holds the whole run in between. The kernel frees a lock with its process, so a killed
+harness never blocks cleaning.
 """
 
 from __future__ import annotations
 
 import fcntl
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from itertools import chain
 from pathlib import Path
 
@@ -37,14 +39,30 @@ def in_use(folder: RunFolder) -> Iterator[None]:
 
 def is_in_use(folder: RunFolder) -> bool:
     """Whether a running process uses the folder."""
-    if not folder.harness_log.exists():
+    return _is_locked(folder.harness_log)
+
+
+def held(run: Path) -> ExitStack:
+    """Keep a whole run from being cleaned until the result is closed; a run may be held several times."""
+    lock = os.open(run, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_SH)
+    stack = ExitStack()
+    stack.callback(os.close, lock)
+    return stack
+
+
+def _is_locked(path: Path) -> bool:
+    try:
+        lock = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
         return False
-    with folder.harness_log.open("a") as log:
-        try:
-            fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
 
 
 def drop_directories(folder: RunFolder) -> None:
@@ -54,13 +72,13 @@ def drop_directories(folder: RunFolder) -> None:
 
 
 def leftovers(results: Path, *, tables: bool, runs: bool) -> Iterator[tuple[Path, int]]:
-    """Folders that may be deleted, with their sizes in bytes; nothing of a run with a mode in progress.
+    """Folders that may be deleted, with their sizes in bytes; nothing of a run that is in progress.
 
     With ``runs`` they are folders of whole runs.
     """
     for run in every_run(results):
         modes = modes_of(run)
-        if any(map(is_in_use, modes)):
+        if _is_locked(run) or any(map(is_in_use, modes)):
             continue
         paths = [run]
         if not runs:

@@ -19,6 +19,7 @@ from harness.judging import Judge, compare_with_plan
 from harness.narrator import Narrator
 from harness.preparing import Prepared, introduction
 from harness.recording.record import record
+from protocol.errors import EvidenceError
 from reports.page.writing import write_page
 from reports.results import ModeResult, RunResult
 from reports.seeded import seeded_lines
@@ -85,6 +86,8 @@ def judge_mode(folder: RunFolder, judge: Judge, narrator: Narrator, *, keep: boo
 def _of_stored(
     found: FoundRun, judged: Callable[[RunFolder], ModeResult], narrator: Narrator, *, stays: bool = True
 ) -> RunResult:
+    if not found.modes:
+        raise EvidenceError(f"{found.path} has no mode with a run.json: it was not recorded, or was removed")
     modes = []
     with ExitStack() as work:
         for folder in found.modes:

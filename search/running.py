@@ -184,7 +184,7 @@ def _judged(path: Path, error: FencepostError | None, judge: Judge) -> tuple[Seq
             error = caught
     try:
         modes = judge_again(found, judge, narrator).modes
-    except (FencepostError, IndexError):  # nothing was recorded that can be judged
+    except FencepostError:  # nothing was recorded that can be judged
         modes = ()
     return modes, str(error) or type(error).__name__
 

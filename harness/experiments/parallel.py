@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evidence.folder import RunFolder, new_run
-from harness.cleaning import in_use
+from harness.cleaning import held, in_use
 from harness.experiments.running import run_all
 from harness.experiments.workers import NoAnswerError, Recorders, RecordOrder
 from harness.judging import Judge
@@ -29,12 +29,16 @@ Results = Generator[tuple[int, RunResult], None, None]
 
 @dataclass(frozen=True)
 class ModeRun:
-    """One mode of a run, for one worker; ``number`` counts the runs from 1, ``path`` is the run's folder."""
+    """One mode of a run, for one worker; ``number`` counts the runs from 1, ``path`` is the run's folder.
+
+    The folder is ``kept`` from cleaning until the mode is judged.
+    """
 
     number: int
     prepared: Prepared
     mode: str
     path: Path
+    kept: ExitStack
 
     @property
     def folder(self) -> RunFolder:
@@ -63,7 +67,10 @@ def recorded(
     total_s: float | None = None,
     begins: Callable[[ModeRun], None] = lambda _: None,
 ) -> Generator[Recorded, None, None]:
-    """Each mode as its recording ends, as :func:`run_all`. Closing the iterator ends what is in progress."""
+    """Each mode as its recording ends, as :func:`run_all`, to be judged before the next one is taken.
+
+    Closing the iterator ends what is in progress.
+    """
 
     def record(one: ModeRun) -> Recorded:
         began_s, ready = time.monotonic(), one.prepared
@@ -75,14 +82,17 @@ def recorded(
         return Recorded(one, error, time.monotonic() - began_s)
 
     modes = _modes(prepared)
-    return run_all(modes, record, parallel=parallel, total_s=total_s, stop=recorders.stop, begins=begins)
+    ended = run_all(modes, record, parallel=parallel, total_s=total_s, stop=recorders.stop, begins=begins)
+    with closing(ended):
+        for one in ended:
+            yield one
+            one.run.kept.close()
 
 
 def _modes(prepared: Iterable[Prepared]) -> Iterator[ModeRun]:
     for number, one in enumerate(prepared, start=1):
         path = new_run(one.request.results, one.plan.name, one.seed)
-        for mode in one.modes:
-            yield ModeRun(number, one, mode, path)
+        yield from [ModeRun(number, one, mode, path, held(path)) for mode in one.modes]
 
 
 def run_each(prepared: Sequence[Prepared], judge: Judge, narrator: Narrator, *, parallel: int) -> Results:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Generic, Literal, Self, TypeVar
 
 from evidence.folder import modes_of, new_run
+from harness.cleaning import held
 from harness.experiments.experiment import Experiment, Outcome, Status, outcome_of
 from harness.provenance import CHECKOUT
 from harness.request import RunRequest
@@ -225,9 +226,13 @@ class WorkerPool(Recorders):
 
     def execute(self, experiment: Experiment) -> Outcome:
         """Record and judge one; what became of the processes themselves is an outcome too."""
+        run = new_run(self._results, experiment.scenario, experiment.number)
+        with held(run):
+            return self._executed(experiment, run)
+
+    def _executed(self, experiment: Experiment, run: Path) -> Outcome:
         began = time.monotonic()
         recorded = Recording()
-        run = new_run(self._results, experiment.scenario, experiment.number)
         try:
             self._warm_up(experiment)
             request = replace(experiment.request(self._results), steps_s=self._run_s)

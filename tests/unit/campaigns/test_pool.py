@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 
 from evidence.folder import RunFolder, every_run
+from harness.cleaning import leftovers
 from harness.experiments.experiment import Experiment, Status, outcome_of
 from harness.experiments.workers import DiedError, HungError, Recording, WorkerPool, of_control
 from protocol.errors import IncapableError
@@ -67,6 +68,19 @@ def test_what_becomes_of_a_worker_is_an_outcome_with_the_folder_of_the_run(
     (run,) = every_run(tmp_path)
     assert (outcome.status, outcome.folder) == (status, str(run.relative_to(tmp_path)))
     assert (f"what was recorded: {run}" in outcome.why) == (status is not Status.AS_EXPECTED)
+
+
+def test_a_recorded_run_that_waits_for_the_judge_is_not_cleaned(tmp_path: Path) -> None:
+    def left() -> list[Path]:
+        return [path for path, _ in leftovers(tmp_path, tables=False, runs=True)]
+
+    class Judge(Scripted):
+        def ask(self, order: Any, timeout_s: float) -> object:
+            assert every_run(tmp_path) and left() == []
+            return super().ask(order, timeout_s)
+
+    pool_of(Scripted(RECORDED, begun=True), Judge(JUDGED), tmp_path).execute(UNIT)
+    assert left() == every_run(tmp_path)
 
 
 @pytest.mark.parametrize(

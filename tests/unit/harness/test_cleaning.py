@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from cli.clean import command
 from evidence.folder import RunFolder, new_run, point_latest
-from harness.cleaning import in_use, leftovers
+from harness.cleaning import held, in_use, leftovers
 
 
 def ended_early(results: Path) -> RunFolder:
@@ -40,6 +40,15 @@ def test_nothing_goes_while_somebody_is_at_work_in_any_mode(tmp_path: Path) -> N
         with in_use(busy):
             assert goes(tmp_path, tables=True) == goes(tmp_path, runs=True) == set()
     assert "tables" in goes(tmp_path, tables=True)
+    assert goes(tmp_path, runs=True) == {"."}
+
+
+def test_nothing_goes_of_a_run_that_is_held_until_nobody_holds_it(tmp_path: Path) -> None:
+    run = ended_early(tmp_path).path.parent
+    with held(run):
+        with held(run):
+            assert goes(tmp_path, tables=True) == goes(tmp_path, runs=True) == set()
+        assert goes(tmp_path, runs=True) == set()
     assert goes(tmp_path, runs=True) == {"."}
 
 

@@ -85,6 +85,11 @@ def test_what_was_unpacked_from_a_bundle_is_judged_without_naming_files_that_go_
     assert f"results: {found.path}" in capsys.readouterr().out
 
 
+def test_a_run_that_is_gone_or_was_never_recorded_is_named(tmp_path: Path) -> None:
+    with pytest.raises(EvidenceError, match=f"{tmp_path} has no mode with a run.json"):
+        again(FoundRun(tmp_path, ()), Judging())
+
+
 def test_a_run_without_one_of_its_judged_modes_is_not_judged_as_a_whole(tmp_path: Path) -> None:
     found = stored_run(tmp_path)
     before = (found.path / "verdict.json").read_bytes()

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from cli.main import fencepost
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder, every_run
+from harness.cleaning import leftovers
 from harness.experiments import parallel, series
 from harness.experiments.series import exit_code
 from harness.experiments.workers import Recording, RecordOrder
@@ -100,6 +101,19 @@ def test_each_mode_is_a_job_and_each_run_has_one_folder(tmp_path: Path) -> None:
     )
     assert [(one.seed, tuple(mode.mode for mode in one.modes)) for one in results] == [(5, MODES), (6, MODES)]
     assert sorted(one.path for one in results) == every_run(tmp_path)
+
+
+def test_no_mode_of_a_run_is_cleaned_before_all_are_judged(tmp_path: Path) -> None:
+    def left() -> list[Path]:
+        return [path for path, _ in leftovers(tmp_path, tables=False, runs=True)]
+
+    def record(request: RunRequest, run: Path) -> Recording:
+        result = recorded(request, run)
+        assert left() == []
+        return result
+
+    (result,) = carried_out([prepared(tmp_path)], record)
+    assert left() == [result.path]
 
 
 def test_results_are_in_the_order_of_the_runs_whichever_ends_first(tmp_path: Path) -> None:
