@@ -15,7 +15,7 @@ from typing import NamedTuple
 from evidence.folder import RunFolder, new_run
 from harness.cleaning import held, in_use
 from harness.experiments.running import run_all
-from harness.experiments.workers import NoAnswerError, Recorders, RecordOrder
+from harness.experiments.workers import Recorders, RecordOrder
 from harness.judging import Judge
 from harness.narrator import Narrator
 from harness.preparing import Prepared, introduction
@@ -75,10 +75,7 @@ def recorded(
     def record(one: ModeRun) -> Recorded:
         began_s, ready = time.monotonic(), one.prepared
         request = replace(ready.request, modes=(one.mode,), seed=ready.seed)
-        try:
-            error = recorders.record(RecordOrder(request, one.path, ready.plan)).error
-        except NoAnswerError as died:
-            error = died
+        error = recorders.record(RecordOrder(request, one.path, ready.plan)).error
         return Recorded(one, error, time.monotonic() - began_s)
 
     modes = _modes(prepared)

@@ -32,6 +32,7 @@ from harness.experiments.workers import (
     Order,
     Recording,
     RecordOrder,
+    ended_early,
     of_control,
     of_error,
 )
@@ -39,7 +40,7 @@ from harness.judging import Judge, broken_unstated, judging, whole_but_for_skipp
 from harness.narrator import Narrator
 from harness.preparing import prepare, prepare_plan
 from harness.provenance import cpu_s
-from harness.run import judge_recorded, record_only
+from harness.run import judge_again, judge_recorded, record_only
 from protocol.errors import FencepostError, of_machine
 from protocol.exit_codes import ExitCode
 
@@ -117,14 +118,15 @@ def _pressure(run: Path) -> float | None:
 
 def _judge(order: JudgeOrder, judge: Judge) -> Outcome:
     """The outcome of a recorded run; without a folder none, once the judge is warm and idle."""
-    experiment, run = order.experiment, order.run
+    experiment, run, error = order.experiment, order.run, order.error
     try:
         if run is None:
             judge.wait_warm()
             return outcome_of(experiment, Status.UNKNOWN)
-        result = judge_recorded(FoundRun(run, modes_of(run)), judge, Narrator(quiet=True))
-    except FencepostError as error:
-        return of_error(experiment, error)
+        judged = judge_again if error else judge_recorded  # only the second removes servers' directories
+        result = judged(FoundRun(run, modes_of(run)), judge, Narrator(quiet=True))
+    except FencepostError as unjudged:
+        return of_error(experiment, error or unjudged)
     code, why = exit_code(result.modes)
     status = {ExitCode.AS_EXPECTED: Status.AS_EXPECTED, ExitCode.ANOMALY: Status.ANOMALY}.get(
         code, Status.UNKNOWN
@@ -141,6 +143,8 @@ def _judge(order: JudgeOrder, judge: Judge) -> Outcome:
         showed=(*broken, *((DECISION,) if mode.comparison.contradicted else ())),
         missed=mode.comparison.missed,
     )
+    if error:
+        outcome = ended_early(experiment, outcome, error)
     whole = whole_but_for_skipped_steps(mode.verdict, mode.folder)
     return of_control(experiment, outcome, broken, whole=whole)
 

@@ -63,10 +63,14 @@ class Recording:
 
 @dataclass(frozen=True)
 class JudgeOrder:
-    """The folder of a recorded run of an experiment; without one the judge only becomes warm and idle."""
+    """The folder of a recorded run of an experiment, and the error that ended it early, if any.
+
+    Without a folder the judge only becomes warm and idle.
+    """
 
     experiment: Experiment
     run: Path | None
+    error: FencepostError | None = None
 
 
 class NoAnswerError(FencepostError):
@@ -196,10 +200,12 @@ class Recorders:
             process.close()
 
     def record(self, order: RecordOrder, timeout_s: float | None = None) -> Recording:
-        """The answer of an idle process."""
+        """The answer of an idle process; that it gave none is the error of the recording."""
         recorder = self._idle.get()
         try:
             return recorder.ask(order, timeout_s)
+        except NoAnswerError as error:
+            return Recording(error)
         finally:
             self._idle.put(recorder)
 
@@ -237,12 +243,9 @@ class WorkerPool(Recorders):
             self._warm_up(experiment)
             request = replace(experiment.request(self._results), steps_s=self._run_s)
             recorded = self.record(RecordOrder(request, run, digest=experiment.digest), 2 * self._run_s)
-            if recorded.error:
-                outcome = of_error(experiment, recorded.error)
-            else:
-                outcome = self._judged(JudgeOrder(experiment, run))
+            outcome = self._judged(JudgeOrder(experiment, run, recorded.error))
         except NoAnswerError as error:
-            outcome = outcome_of(experiment, error.status, why=f"{error}")
+            outcome = of_error(experiment, recorded.error or error)
         folder = str(run.relative_to(self._results)) if modes_of(run) else ""
         if not folder:  # nothing was recorded
             shutil.rmtree(run, ignore_errors=True)
@@ -275,7 +278,20 @@ class WorkerPool(Recorders):
 def of_error(experiment: Experiment, error: FencepostError) -> Outcome:
     """What an error of recording or judging makes of a run."""
     status = Status.IMPOSSIBLE if isinstance(error, IncapableError) else Status.ERROR
+    if isinstance(error, NoAnswerError):
+        status = error.status
     return outcome_of(experiment, status, why=f"{error}", error=type(error).__name__)
+
+
+def ended_early(experiment: Experiment, judged: Outcome, error: FencepostError) -> Outcome:
+    """The outcome of a run that an error ended early and that was judged on what it left.
+
+    An anomaly is proven all the same; not that of a control, whose defect is to cause one.
+    """
+    ended = of_error(experiment, error)
+    if judged.status is Status.ANOMALY and not experiment.breaks:
+        return replace(judged, why=f"{judged.why}; the run ended early: {error}", error=ended.error)
+    return replace(judged, status=ended.status, why=ended.why, error=ended.error, missed=False)
 
 
 def of_control(

@@ -12,8 +12,8 @@ import pytest
 from evidence.folder import RunFolder, every_run
 from harness.cleaning import leftovers
 from harness.experiments.experiment import Experiment, Status, outcome_of
-from harness.experiments.workers import DiedError, HungError, Recording, WorkerPool, of_control
-from protocol.errors import IncapableError
+from harness.experiments.workers import DiedError, HungError, Recording, WorkerPool, of_control, of_error
+from protocol.errors import FencepostError, IncapableError, UnplannedDeathError
 
 UNIT = Experiment("fencing/figure", "protected", "4.18.0", (), 1, 1, "d1")
 
@@ -29,8 +29,10 @@ class Scripted:
     def __init__(self, *answers: object, begun: bool = False) -> None:
         self._answers = iter(answers)
         self._begun = begun
+        self.orders: list[Any] = []
 
     def ask(self, order: Any, _timeout_s: float) -> object:
+        self.orders.append(order)
         if self._begun:
             RunFolder.create(order.run, "protected").write_run({})
         answer = next(self._answers)
@@ -40,6 +42,7 @@ class Scripted:
 
 
 RECORDED, JUDGED = Recording(), outcome_of(UNIT, Status.AS_EXPECTED)
+LOST_CLIENT = UnplannedDeathError("writer ended on its own: killed by signal 9")
 
 
 def pool_of(recorder: Scripted, judge: Scripted, results: Path) -> WorkerPool:
@@ -57,8 +60,11 @@ def pool_of(recorder: Scripted, judge: Scripted, results: Path) -> WorkerPool:
         (RECORDED, [DiedError("code -9"), JUDGED], Status.AS_EXPECTED),
         (RECORDED, [DiedError("code -9"), DiedError("code -9")], Status.ERROR),
         (RECORDED, [HungError("no end")], Status.HUNG),
-        (DiedError("code -9"), [], Status.ERROR),
-        (HungError("no end"), [], Status.HUNG),
+        (DiedError("code -9"), [of_error(UNIT, DiedError("code -9"))], Status.ERROR),
+        (HungError("no end"), [outcome_of(UNIT, Status.ANOMALY)], Status.ANOMALY),
+        (HungError("no end"), [HungError("nor the judge")], Status.HUNG),
+        (Recording(LOST_CLIENT), [outcome_of(UNIT, Status.ANOMALY)], Status.ANOMALY),
+        (Recording(LOST_CLIENT), [DiedError("code -9"), DiedError("code -9")], Status.ERROR),
     ],
 )
 def test_what_becomes_of_a_worker_is_an_outcome_with_the_folder_of_the_run(
@@ -67,7 +73,7 @@ def test_what_becomes_of_a_worker_is_an_outcome_with_the_folder_of_the_run(
     outcome = pool_of(Scripted(recorder, begun=True), Scripted(*judge), tmp_path).execute(UNIT)
     (run,) = every_run(tmp_path)
     assert (outcome.status, outcome.folder) == (status, str(run.relative_to(tmp_path)))
-    assert (f"what was recorded: {run}" in outcome.why) == (status is not Status.AS_EXPECTED)
+    assert (f"what was recorded: {run}" in outcome.why) == (status in (Status.ERROR, Status.HUNG))
 
 
 def test_a_recorded_run_that_waits_for_the_judge_is_not_cleaned(tmp_path: Path) -> None:
@@ -84,15 +90,15 @@ def test_a_recorded_run_that_waits_for_the_judge_is_not_cleaned(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("recorder", "status"),
-    [
-        (Recording(IncapableError("no root")), Status.IMPOSSIBLE),
-        (HungError("no end"), Status.HUNG),
-    ],
+    ("error", "status"), [(IncapableError("no root"), Status.IMPOSSIBLE), (HungError("no end"), Status.HUNG)]
 )
-def test_a_run_that_did_not_begin_leaves_no_folder(recorder: object, status: Status, tmp_path: Path) -> None:
-    outcome = pool_of(Scripted(recorder), Scripted(), tmp_path).execute(UNIT)
-    assert (outcome.status, outcome.folder) == (status, "")
+def test_a_run_that_did_not_begin_leaves_no_folder(
+    error: FencepostError, status: Status, tmp_path: Path
+) -> None:
+    judge = Scripted(of_error(UNIT, error))
+    outcome = pool_of(Scripted(Recording(error)), judge, tmp_path).execute(UNIT)
+    assert (outcome.status, outcome.why, outcome.folder) == (status, str(error), "")
+    assert [order.error for order in judge.orders] == [error]
     assert not list((tmp_path / UNIT.scenario).iterdir())
 
 

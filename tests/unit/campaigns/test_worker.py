@@ -10,7 +10,7 @@ from dataclasses import replace
 from multiprocessing import Pipe
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import pytest
 
@@ -18,13 +18,19 @@ from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from harness.experiments import worker
 from harness.experiments.experiment import Experiment, Status, digest_of, outcome_of
-from harness.experiments.workers import JudgeOrder, RecordOrder, of_error
+from harness.experiments.workers import HungError, JudgeOrder, RecordOrder, of_error
 from harness.request import RunRequest
 from harness.vocabulary import words
 from plans.expected.comparison import Comparison
 from plans.load import find, load
 from plans.models import Plan
-from protocol.errors import FencepostError, IncapableError, PrerequisiteError, ServerError
+from protocol.errors import (
+    FencepostError,
+    IncapableError,
+    PrerequisiteError,
+    ServerError,
+    UnplannedDeathError,
+)
 from reports.results import ModeResult, RunResult
 
 REQUEST = RunRequest(
@@ -114,6 +120,21 @@ def test_a_worker_runs_the_very_plan_that_it_is_given(
     assert run == [REQUEST, given]
 
 
+def judged_as(comparison: Comparison, results: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a run that a judge finds so, in which the seeded defect acted seven times."""
+    folder = RunFolder.create(results / "mine" / "now-1", "protected")
+    folder.write_run({"repeat": ["fencepost", "replay"]})
+    verdict = RunVerdict("mine", "protected", Verdict.ANOMALY, "1 lost", {})
+    result = RunResult("mine", 1, folder.path.parent, [ModeResult("protected", folder, verdict, comparison)])
+    acts = [SimpleNamespace(acts={"b1": 2, "b2": 1}), SimpleNamespace(acts={"b1": 4})]
+    monkeypatch.setattr(worker, "judge_recorded", lambda found, *_: result if found.modes else None)
+    monkeypatch.setattr(worker, "judge_again", lambda *_: result)
+    monkeypatch.setattr(worker, "seeded", lambda _: acts)
+    monkeypatch.setattr(worker, "broken_unstated", lambda *_: ("order",))
+    monkeypatch.setattr(worker, "whole_but_for_skipped_steps", lambda *_: True)
+    return folder.path.parent
+
+
 @pytest.mark.parametrize(
     ("comparison", "status", "why"),
     [
@@ -130,17 +151,9 @@ def test_a_worker_runs_the_very_plan_that_it_is_given(
 def test_the_outcome_of_a_run_is_that_of_its_exit_code(
     comparison: Comparison, status: Status, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = RunFolder.create(tmp_path / "mine" / "now-1", "protected")
-    folder.write_run({"repeat": ["fencepost", "replay"]})
-    verdict = RunVerdict("mine", "protected", Verdict.ANOMALY, "1 lost", {})
-    result = RunResult("mine", 1, folder.path.parent, [ModeResult("protected", folder, verdict, comparison)])
-    acts = [SimpleNamespace(acts={"b1": 2, "b2": 1}), SimpleNamespace(acts={"b1": 4})]
-    monkeypatch.setattr(worker, "judge_recorded", lambda found, *_: result if found.modes else None)
-    monkeypatch.setattr(worker, "seeded", lambda _: acts)
-    monkeypatch.setattr(worker, "broken_unstated", lambda *_: ("order",))
-    monkeypatch.setattr(worker, "whole_but_for_skipped_steps", lambda *_: False)
+    run = judged_as(comparison, tmp_path, monkeypatch)
     judge: Any = None
-    assert worker._judge(JudgeOrder(EXPERIMENT, folder.path.parent), judge) == outcome_of(
+    assert worker._judge(JudgeOrder(EXPERIMENT, run), judge) == outcome_of(
         EXPERIMENT,
         status,
         why=why,
@@ -151,11 +164,48 @@ def test_the_outcome_of_a_run_is_that_of_its_exit_code(
         missed=comparison.missed,
     )
     control = replace(EXPERIMENT, breaks=("order",))
-    of_control = worker._judge(JudgeOrder(control, folder.path.parent), judge)
-    assert (of_control.status, "the evidence is not whole" in of_control.why) == (Status.UNKNOWN, True)
-    monkeypatch.setattr(worker, "whole_but_for_skipped_steps", lambda *_: True)
-    of_control = worker._judge(JudgeOrder(control, folder.path.parent), judge)
+    of_control = worker._judge(JudgeOrder(control, run), judge)
     assert of_control.status is Status.AS_EXPECTED
+    monkeypatch.setattr(worker, "whole_but_for_skipped_steps", lambda *_: False)
+    of_control = worker._judge(JudgeOrder(control, run), judge)
+    assert (of_control.status, "the evidence is not whole" in of_control.why) == (Status.UNKNOWN, True)
+
+
+DIED = UnplannedDeathError("writer ended on its own: killed by signal 9")
+LOST, HOLDS = Comparison(False, ("lost main",), unexpected=True), Comparison(True, ("as expected: holds",))
+
+
+@pytest.mark.parametrize(
+    ("comparison", "breaks", "error", "status", "why"),
+    [
+        (LOST, (), DIED, Status.ANOMALY, f"protected: lost main; the run ended early: {DIED}"),
+        (LOST, (), HungError("not finished"), Status.ANOMALY, "lost main; the run ended early: not finished"),
+        (LOST, ("order",), DIED, Status.ERROR, f"{DIED}"),
+        (HOLDS, (), DIED, Status.ERROR, f"{DIED}"),
+        (HOLDS, (), HungError("not finished"), Status.HUNG, "not finished"),
+    ],
+)
+def test_an_error_hides_no_anomaly_and_not_that_the_defect_acted(
+    comparison: Comparison,
+    breaks: tuple[str, ...],
+    error: FencepostError,
+    status: Status,
+    why: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    experiment, judge = replace(EXPERIMENT, breaks=breaks), cast("Any", None)
+    order = JudgeOrder(experiment, judged_as(comparison, tmp_path, monkeypatch), error)
+    outcome = worker._judge(order, judge)
+    assert (outcome.status, why in outcome.why) == (status, True), outcome.why
+    assert (outcome.acted, outcome.headline, outcome.repeat) == (7, "1 lost", "fencepost replay")
+    assert outcome.error == type(error).__name__
+
+
+def test_a_run_of_which_nothing_can_be_judged_is_what_its_error_says(tmp_path: Path) -> None:
+    judge: Any = None
+    outcome = worker._judge(JudgeOrder(EXPERIMENT, tmp_path, DIED), judge)
+    assert (outcome.status, outcome.why) == (Status.ERROR, str(DIED))
 
 
 INTERRUPTED = """

@@ -25,7 +25,6 @@ from search.running import ERROR, NEVER_QUIET, Ended, Runner
 from search.status import StatusLines
 from tests.unit.search.simulated import ending
 
-Answer = Recording | Exception
 Search = Callable[..., list[Ended]]
 DONE, DIED = Recording(), Recording(ServerError("b1 did not start"))
 LOST: Any = SimpleNamespace(verdict=SimpleNamespace(verdict="anomaly"))
@@ -34,17 +33,14 @@ LOST: Any = SimpleNamespace(verdict=SimpleNamespace(verdict="anomaly"))
 class Recorders:
     """A stand-in for the workers: a mode is recorded with the next answer; ``asked`` are the folders."""
 
-    def __init__(self, *answers: Answer) -> None:
+    def __init__(self, *answers: Recording) -> None:
         self._answers = iter(answers)
         self.asked: list[Path] = []
 
     def record(self, order: RecordOrder) -> Recording:
         RunFolder.create(order.run, order.request.modes[0]).run_json.touch()
         self.asked.append(order.run)
-        answer = next(self._answers)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        return next(self._answers)
 
     def stop(self) -> None:
         """Nothing runs."""
@@ -59,7 +55,7 @@ def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Search:
     )
     monkeypatch.setattr(parallel, "replace", lambda request, **_: request)  # it is a stand-in
 
-    def search(*answers: Answer, parallel: int = 1, total_s: float | None = None) -> list[Ended]:
+    def search(*answers: Recording, parallel: int = 1, total_s: float | None = None) -> list[Ended]:
         recorders: Any = Recorders(*answers)
         judge: Any = None
         runner = Runner(judge, recorders, parallel, StatusLines(quiet=True))
@@ -83,9 +79,9 @@ def refuses(*_: object) -> Any:
     raise EvidenceError("no evidence can be read")
 
 
-@pytest.mark.parametrize("answer", [DIED, DiedError("the worker died (code -9)")])
+@pytest.mark.parametrize("answer", [DIED, Recording(DiedError("the worker died (code -9)"))])
 def test_a_run_that_ended_early_is_judged_on_what_it_left_and_the_next_one_runs(
-    answer: Answer, searched: Search, monkeypatch: pytest.MonkeyPatch
+    answer: Recording, searched: Search, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(running, "judge_again", judges)
     monkeypatch.setattr(running, "judge_recorded", judges)
@@ -98,7 +94,7 @@ def test_a_run_that_ended_early_is_judged_on_what_it_left_and_the_next_one_runs(
 
 @pytest.mark.parametrize("answer", [DIED, DONE])
 def test_a_run_that_cannot_be_judged_is_an_error(
-    answer: Answer, searched: Search, monkeypatch: pytest.MonkeyPatch
+    answer: Recording, searched: Search, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(running, "judge_again", refuses)
     monkeypatch.setattr(running, "judge_recorded", refuses)
