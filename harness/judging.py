@@ -88,7 +88,7 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
     plan = from_json(facts).plan
     names = ledger_names(folder)
     found = _found(verdict, folder, names)
-    counting = counting_properties(plan.required, verdict.judgements) | frozenset(plan.counting or ())
+    counting = counting_properties(plan.required, plan.counting, verdict.judgements)
     comparison = compare(
         Stated(plan.expect, verdict.mode, facts["bookkeeper"], plan.rounds, counting),
         Judged(

@@ -3,19 +3,20 @@
 A run's failures have kinds, such as ``fencing/added_after_close``, a loss with its class
 (``durability/lost/unexplained``); two failures of one kind count as the same. They are anomalies, and one
 kind that no checker reports: the cluster did not become quiet after everything was healed. No document
-limits how long that may take, so it is no anomaly, but a search looks for it as well.
+limits how long that may take, so it is no anomaly, but a search looks for it as well. Of the kinds, those are
+*news* that count in the plan of the run and are no known defect.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from checkers.judging.verdict import EVIDENCE, within_allowance
+from checkers.judging.verdict import EVIDENCE, counting_properties, within_allowance
 from evidence.findings import Judgement, Verdict, read_verdict
 from evidence.folder import FoundRun, RunFolder, modes_of
 from evidence.recorders import ledger_names, read_lines
@@ -50,24 +51,20 @@ class Ended:
 
         Looked up once, so that they are known when the run's folder is gone.
         """
-        return frozenset(
-            kind for mode in self.modes for kind in shown(mode.folder, mode.verdict.judgements.values())
-        )
+        return frozenset(kind for mode in self.modes for kind in shown(mode.folder, mode.verdict.judgements))
 
     @cached_property
     def known(self) -> frozenset[str]:
         """Those of the kinds that are known defects which any plan may meet in each of the modes."""
-        runs = [mode.folder.run() for mode in self.modes]
-        known = [
-            {f"{defect.property}/{defect.kind}" for defect in standing(run["mode"], run["bookkeeper"])}
-            for run in runs
-        ]
+        known = [known_in(mode.folder) for mode in self.modes]
         return self.kinds.intersection(*known) if known else frozenset()
 
-    @property
+    @cached_property
     def news(self) -> frozenset[str]:
-        """The kinds that are not known defects."""
-        return self.kinds - self.known
+        """Those of the kinds that count in the plan and are no known defects."""
+        return frozenset(
+            kind for mode in self.modes for kind in news_in(mode.folder, mode.verdict.judgements)
+        )
 
     @property
     def verdict(self) -> str:
@@ -107,7 +104,7 @@ class Ended:
 
     @property
     def unexpected(self) -> frozenset[str]:
-        """The kinds that are not known defects, where a mode has an anomaly that its plan does not state."""
+        """The news, where a mode has an anomaly that its plan does not state."""
         return self.news if any(mode.comparison.unexpected for mode in self.modes) else frozenset()
 
     @property
@@ -204,9 +201,27 @@ def stored_kinds(folder: RunFolder) -> frozenset[str]:
     return shown(folder, _judgements(folder))
 
 
-def shown(folder: RunFolder, judgements: Iterable[Judgement]) -> frozenset[str]:
+def shown(folder: RunFolder, judgements: Mapping[str, Judgement]) -> frozenset[str]:
     """All kinds of a run: those of what was judged in it, and whether it was never quiet."""
-    return kinds(judgements) | ({NEVER_QUIET} if not_quiet(folder) else frozenset())
+    return kinds(judgements.values()) | ({NEVER_QUIET} if not_quiet(folder) else frozenset())
+
+
+def news_in(folder: RunFolder, judgements: Mapping[str, Judgement]) -> frozenset[str]:
+    """Those of the kinds of a run that count in its plan and are no known defects."""
+    plan = folder.run()["plan"]
+    properties = counting_properties(plan.get("required") or (), plan.get("counting"), judgements)
+    counting = {*properties, NEVER_QUIET}
+    return frozenset(
+        kind
+        for kind in shown(folder, judgements) - known_in(folder)
+        if kind in counting or kind.partition("/")[0] in counting
+    )
+
+
+def known_in(folder: RunFolder) -> frozenset[str]:
+    """The kinds that are known defects which any plan may meet in the mode and release of a run."""
+    run = folder.run()
+    return frozenset(f"{one.property}/{one.kind}" for one in standing(run["mode"], run["bookkeeper"]))
 
 
 def not_quiet(folder: RunFolder) -> str:
@@ -220,14 +235,14 @@ def not_quiet(folder: RunFolder) -> str:
 def stored_ledgers(folder: RunFolder) -> tuple[str, ...]:
     """The ledgers that have findings, by the names that the run gave them, each once."""
     names = ledger_names(folder)
-    found = (finding.ledger for judgement in _judgements(folder) for finding in judgement.findings)
+    found = (finding.ledger for judgement in _judgements(folder).values() for finding in judgement.findings)
     return tuple(dict.fromkeys(names[ledger] for ledger in found if ledger in names))
 
 
-def _judgements(folder: RunFolder) -> list[Judgement]:
+def _judgements(folder: RunFolder) -> Mapping[str, Judgement]:
     if not folder.verdict_json.is_file():
         raise EvidenceError(
             f"{folder.path} has not been judged, so its failure is not known",
             remedy=f"judge it with `fencepost check {folder.path}`",
         )
-    return list(read_verdict(folder).judgements.values())
+    return read_verdict(folder).judgements

@@ -62,7 +62,7 @@ def run_verdict(judgements: Mapping[str, Judgement], run: RunFacts) -> RunVerdic
 def merged(judgements: Mapping[str, Judgement], run: RunFacts) -> Verdict:
     """Anomaly, else unknown, else valid; a required property without a checker is unknown."""
     required = _required(run.required, judgements)
-    counting = counting_properties(run.required, judgements) | frozenset(run.counting)
+    counting = counting_properties(run.required, run.counting, judgements)
     verdicts = {name: effective(judgement) for name, judgement in judgements.items()}
     if any(
         verdict is Verdict.ANOMALY and _kinds(judgements[name]) & counting
@@ -79,9 +79,11 @@ def _kinds(judgement: Judgement) -> frozenset[str]:
     return frozenset((name, *(f"{name}/{kind}" for kind, count in judgement.counts.items() if count)))
 
 
-def counting_properties(required: Collection[str], judged: Mapping[str, Judgement]) -> frozenset[str]:
-    """The properties, and kinds, whose anomalies make the verdict of a plan that requires these."""
-    return _required(required, judged) | frozenset(_ALWAYS)
+def counting_properties(
+    required: Collection[str], counting: Collection[str] | None, judged: Mapping[str, Judgement]
+) -> frozenset[str]:
+    """The properties, and kinds, whose anomalies make the verdict of a plan that states these two."""
+    return _required(required, judged) | frozenset((*_ALWAYS, *(counting or ())))
 
 
 def _required(required: Collection[str], judged: Mapping[str, Judgement]) -> frozenset[str]:

@@ -20,7 +20,7 @@ from search import explore as exploring
 from search.explore import Search, explore
 from search.running import Ended
 from search.status import StatusLines
-from tests.unit.search.simulated import ending
+from tests.unit.search.simulated import anomaly, ending, judged
 
 Run = Callable[..., tuple[int, str]]
 
@@ -29,6 +29,11 @@ Run1 = ending("valid", headline="0 of 10 acknowledged entries lost")
 Anomaly = ending("anomaly", "durability/lost", headline="10 of 10 acknowledged entries lost")
 Known = ending("valid", "servers/full_check_early", known=True)
 Broken = ending("error", headline="b1 did not start")
+
+
+def missing_copy(path: Path, _: object, error: str, took_s: float) -> Ended:
+    """A run in which a copy lacks, which a drawn plan does not count."""
+    return Ended(path, (judged("valid", [anomaly("replicas/under_replicated")]),), error, took_s)
 
 
 def search(**changes: Any) -> Search:
@@ -63,6 +68,7 @@ def searched(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 
         monkeypatch.setattr(exploring, "running", no_processes)
         monkeypatch.setattr(exploring, "prepare_plan", as_shown)
+        monkeypatch.setattr(exploring, "exercised", lambda _: {})
         code = explore(search(**changes), quiet=False, as_json=as_json)
         return code, capsys.readouterr().out
 
@@ -120,14 +126,16 @@ def test_what_runs_beside_the_first_anomaly_is_finished_and_nothing_more_begins(
         ([Run1, Anomaly, Run1, Run1], 4, "4 runs: 1 anomaly, 3 valid"),
         ([Known, Run1, Known, Run1], 0, "4 runs: 4 valid"),
         ([Run1, Broken, Run1, Run1], 3, "1 of 4 runs say nothing"),
+        ([missing_copy] * 4, 0, "exit 0: nothing was found\n"),
     ],
 )
 def test_a_search_that_goes_on_to_its_end_says_what_it_found(
-    searched: Run, runs: list[type[Ended]], code: int, message: str
+    searched: Run, runs: list[Callable[..., Ended]], code: int, message: str
 ) -> None:
     found, text = searched(runs, keep_going=Anomaly in runs)
     assert (found, message in text) == (code, True), text
     assert text.count("met on the way, known: servers/full_check_early") == runs.count(Known)
+    assert f"seed {5 + len(runs) - 1} " in text, "it went on to its last run"
 
 
 def test_three_errors_in_sequence_end_it(searched: Run, capsys: pytest.CaptureFixture[str]) -> None:

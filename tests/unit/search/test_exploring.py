@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,10 +14,12 @@ from evidence.findings import Finding, Judgement, Verdict
 from evidence.folder import RunFolder
 from evidence.recorders import Recorder
 from harness.recording.finals import NOT_QUIET
+from plans.exploring.generate import REQUIRED
 from search.coverage import FAULTS, PAIRS, Coverage, coverage_tables, whom
 from search.explore import Exploration, _code
 from search.replay import rate
 from search.running import NEVER_QUIET, Ended, kinds
+from tests.unit.search.simulated import anomaly, judged
 
 KNOWN = {"servers/full_check_early"}
 
@@ -66,7 +69,8 @@ def test_a_run_that_was_never_quiet_is_a_kind_of_its_own_and_no_pass(
         steps.write({"step": NOT_QUIET, "error": "b1 answers limbo for ledger 3"})
     verdict = SimpleNamespace(verdict=Verdict.VALID, judgements={}, headline="0 of 9 entries lost")
     mode: Any = SimpleNamespace(verdict=verdict, folder=folder)
-    monkeypatch.setattr(RunFolder, "run", lambda self: {"mode": "protected", "bookkeeper": "4.18.0"})
+    facts = {"mode": "protected", "bookkeeper": "4.18.0", "plan": {}}
+    monkeypatch.setattr(RunFolder, "run", lambda self: facts)
     ended = Ended(tmp_path, (mode,), "", 1.0)
     assert ended.kinds == {NEVER_QUIET}
     assert ended.verdict == "unknown"
@@ -78,15 +82,26 @@ def test_a_run_that_was_never_quiet_is_a_kind_of_its_own_and_no_pass(
     ("mode", "version", "news"),
     [("protected", "4.18.0", set()), ("unprotected", "4.18.0", KNOWN), ("protected", "4.14.7", KNOWN)],
 )
-def test_a_known_defect_that_any_plan_may_meet_is_no_news(
-    monkeypatch: pytest.MonkeyPatch, mode: str, version: str, news: set[str]
-) -> None:
-    early = Finding("servers", "full_check_early")
-    judgements = {"servers": Judgement("servers", Verdict.ANOMALY, "", findings=[early])}
-    folder = SimpleNamespace(run=lambda: {"mode": mode, "bookkeeper": version}, steps=Path("none"))
-    ran: Any = SimpleNamespace(verdict=SimpleNamespace(judgements=judgements), folder=folder)
+def test_a_known_defect_that_any_plan_may_meet_is_no_news(mode: str, version: str, news: set[str]) -> None:
+    ran = judged("anomaly", [anomaly("servers/full_check_early")], mode=mode, version=version)
     ended = Ended(Path("r"), (ran,), "", 1.0)
     assert (ended.kinds, ended.news) == (KNOWN, news)
+
+
+@pytest.mark.parametrize(
+    ("kind", "required", "news"),
+    [
+        ("replicas/under_replicated", REQUIRED, False),
+        ("replicas/under_replicated", (), True),
+        ("replicas/not_marked", REQUIRED, True),
+        ("order/gap", REQUIRED, True),
+    ],
+)
+def test_what_does_not_count_in_the_plan_is_no_news(kind: str, required: Sequence[str], news: bool) -> None:
+    """A drawn plan does not count a missing copy, a plan that requires every property does."""
+    ran = judged("valid", [anomaly(kind)], required=required)
+    ended = Ended(Path("r"), (ran,), "", 1.0)
+    assert (ended.kinds, ended.news) == ({kind}, {kind} if news else set())
 
 
 def test_a_rate_is_quoted_with_its_bounds() -> None:

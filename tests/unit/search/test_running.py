@@ -107,6 +107,7 @@ def ended_in(
     folder: RunFolder,
     kinds: frozenset[str] = frozenset(),
     *,
+    known: frozenset[str] = frozenset(),
     evidence: str = "valid",
     durability: str = "valid",
     undecided: Sequence[int] = (),
@@ -127,7 +128,7 @@ def ended_in(
     )
     mode: Any = SimpleNamespace(folder=folder, verdict=verdict, comparison=comparison)
     ended = Ended(folder.path, [mode], "", 1.0)
-    ended.__dict__.update(kinds=kinds, known=frozenset())
+    ended.__dict__.update(kinds=kinds, known=known, news=kinds - known)
     return ended
 
 
@@ -164,8 +165,8 @@ def test_a_replay_of_runs_that_prove_too_little_is_no_success(
 ) -> None:
     """What a run shows beside does not prove that the failure would have shown."""
     again: Any = SimpleNamespace(kinds=frozenset({"durability/lost"}))
-    ended = ended_in(RunFolder.create(tmp_path, "m"), frozenset({kind}), evidence=evidence)
-    ended.__dict__["known"] = frozenset({kind})
+    kinds, folder = frozenset({kind}), RunFolder.create(tmp_path, "m")
+    ended = ended_in(folder, kinds, known=kinds, evidence=evidence)
     assert _code(again, [ended])[0] == code
 
 
@@ -184,8 +185,7 @@ def test_a_replay_without_an_answer_of_what_is_sought_is_no_success(
     """The run has another anomaly, a known defect, and its evidence is whole."""
     again: Any = SimpleNamespace(kinds=frozenset({sought}))
     kinds, folder = frozenset({"metadata/wrong_length"}), RunFolder.create(tmp_path, "m")
-    ended = ended_in(folder, kinds, durability=durability, undecided=undecided)
-    ended.__dict__["known"] = kinds
+    ended = ended_in(folder, kinds, known=kinds, durability=durability, undecided=undecided)
     assert _code(again, [ended])[0] == code
 
 
