@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-from evidence.findings import Verdict
+from checkers.judging.verdict import undecided
 from harness.narrator import print_json
 from harness.preparing import Prepared, prepare_plan
 from harness.request import RunRequest
 from harness.vocabulary import offered_faults, words
 from nemesis.registry import FAULTS
 from plans.exploring.faults import KINDS
-from plans.exploring.generate import GenerateOptions, generate, left_out
+from plans.exploring.generate import REQUIRED, GenerateOptions, generate, left_out
 from plans.exploring.profile import DEFAULT, Profile, load_profile
 from plans.grammar.rounds import every
 from plans.load import load_tree
@@ -28,7 +28,7 @@ from protocol.exit_codes import ExitCode
 from protocol.modes import MODES
 from protocol.wording import counted
 from search.coverage import Coverage, coverage_tables, exercised
-from search.running import ERROR, Ended, Runner, running
+from search.running import ERROR, NEVER_QUIET, Ended, Runner, running
 from search.status import StatusLines, duration
 
 _SEED_LIMIT = 2**31
@@ -177,10 +177,10 @@ def _introduce(search: Search, status: StatusLines) -> None:
 
 
 def _tell(number: int, ready: Prepared, ended: Ended, status: StatusLines) -> None:
-    styles = {"valid": "green", "anomaly": "red"}
+    style = "green" if ended.verdict == "valid" else "red" if ended.news - {NEVER_QUIET} else "yellow"
     status.line(
         f"{number:4}  seed {ready.seed}  {ended.verdict:8}{ended.took_s:5.0f} s  {_shape(ready.plan)}",
-        style=styles.get(ended.verdict, "yellow"),
+        style=style,
     )
     if ended.known:
         status.line(f"      met on the way, known: {', '.join(sorted(ended.known))}")
@@ -191,12 +191,13 @@ def _tell(number: int, ready: Prepared, ended: Ended, status: StatusLines) -> No
 
 
 def _what_to_do(ended: Ended) -> Iterator[str]:
-    """The path of a run, and the commands for the next steps."""
+    """The path of a run, and the commands for the next steps; a known defect alone needs none."""
     yield f"folder:  {ended.folder}"
     if ended.kinds:
         yield f"proof:   fencepost check {ended.folder}"
-    yield f"again:   fencepost replay {ended.folder} --times 5"
-    if ended.kinds:
+    if ended.news or not _conclusive(ended):
+        yield f"again:   fencepost replay {ended.folder} --times 5"
+    if ended.news:
         yield f"smaller: fencepost shrink {ended.folder}"
 
 
@@ -232,13 +233,21 @@ def _conclude(
 
 
 def _code(found: Exploration) -> tuple[int, str]:
-    for code, verdict in ((ExitCode.ANOMALY, Verdict.ANOMALY), (ExitCode.UNKNOWN, Verdict.UNKNOWN)):
+    for code, no_anomaly in ((ExitCode.ANOMALY, {NEVER_QUIET}), (ExitCode.UNKNOWN, set())):
         for one in found.ended:
-            if one.news and one.verdict == verdict:
+            if one.news - no_anomaly:
                 return code, f"found {', '.join(sorted(one.news))} in {one.path}"
-    silent = sum(one.verdict != "valid" for one in found.ended)
+    silent = sum(not _conclusive(one) for one in found.ended)
     if not found.ended:
         return ExitCode.UNKNOWN, "no run began before the time was over"
     if silent:
         return ExitCode.UNKNOWN, f"{silent} of {len(found.ended)} runs say nothing"
-    return ExitCode.AS_EXPECTED, "nothing was found"
+    known = ", ".join(sorted(frozenset().union(*(one.known for one in found.ended))))
+    reason = f"nothing was found but what is known: {known}" if known else "nothing was found"
+    return ExitCode.AS_EXPECTED, reason
+
+
+def _conclusive(ended: Ended) -> bool:
+    """Whether what a run does not show did not happen: no checker failed, and nothing required is unknown."""
+    unknown = (undecided(REQUIRED, mode.verdict.judgements) for mode in ended.modes)
+    return ended.conclusive and not any(map(any, unknown))

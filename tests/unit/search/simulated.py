@@ -12,12 +12,11 @@ from plans.exploring.generate import COUNTING, REQUIRED
 from search.running import Ended
 
 
-def ending(verdict: str, *kinds: str, known: bool = False, headline: str = "") -> type[Ended]:
-    """A class of runs with this verdict and failures of these kinds, all of them ``known`` or none."""
-    found, none = frozenset(kinds), frozenset[str]()
-    columns = {"verdict": verdict, "headline": headline, "kinds": found}
-    news = {"known": found, "news": none} if known else {"known": none, "news": found}
-    return type("Simulated", (Ended,), {**columns, **news})
+def ending(verdict: str, *kinds: str, headline: str = "") -> type[Ended]:
+    """A class of runs with this verdict and failures of these kinds, none of them known."""
+    found = frozenset(kinds)
+    columns = {"verdict": verdict, "headline": headline, "kinds": found, "news": found}
+    return type("Simulated", (Ended,), {**columns, "known": frozenset()})
 
 
 def anomaly(kind: str) -> Judgement:

@@ -14,6 +14,9 @@ from typing import Any
 
 import pytest
 
+from checkers.judging.verdict import EVIDENCE, FAILED
+from evidence.findings import Judgement, Verdict
+from plans.exploring.generate import REQUIRED
 from plans.exploring.profile import DEFAULT
 from protocol.errors import FencepostError, Interrupted
 from search import explore as exploring
@@ -27,13 +30,25 @@ Run = Callable[..., tuple[int, str]]
 
 Run1 = ending("valid", headline="0 of 10 acknowledged entries lost")
 Anomaly = ending("anomaly", "durability/lost", headline="10 of 10 acknowledged entries lost")
-Known = ending("valid", "servers/full_check_early", known=True)
 Broken = ending("error", headline="b1 did not start")
 
 
-def missing_copy(path: Path, _: object, error: str, took_s: float) -> Ended:
-    """A run in which a copy lacks, which a drawn plan does not count."""
-    return Ended(path, (judged("valid", [anomaly("replicas/under_replicated")]),), error, took_s)
+def drawn(verdict: str, *judgements: Judgement) -> Callable[..., Ended]:
+    """Runs of a drawn plan with these judgements; the others that it requires are valid."""
+    valid = [Judgement(name, Verdict.VALID, "") for name in (EVIDENCE, *REQUIRED)]
+
+    def ended(path: Path, _: object, error: str, took_s: float) -> Ended:
+        return Ended(path, (judged(verdict, [*valid, *judgements]),), error, took_s)
+
+    return ended
+
+
+MissingCopy = drawn("valid", anomaly("replicas/under_replicated"))
+KNOWN = "servers/full_check_early"
+Known = drawn("anomaly", anomaly(KNOWN))
+KnownWithCopy = drawn("anomaly", anomaly(KNOWN), anomaly("replicas/under_replicated"))
+Undecided = drawn("anomaly", anomaly(KNOWN), Judgement("closing", Verdict.UNKNOWN, ""))
+CheckerFailed = drawn("anomaly", anomaly(KNOWN), Judgement("fencing", Verdict.UNKNOWN, FAILED))
 
 
 def search(**changes: Any) -> Search:
@@ -124,9 +139,10 @@ def test_what_runs_beside_the_first_anomaly_is_finished_and_nothing_more_begins(
     [
         ([Run1] * 4, 0, "exit 0: nothing was found\n"),
         ([Run1, Anomaly, Run1, Run1], 4, "4 runs: 1 anomaly, 3 valid"),
-        ([Known, Run1, Known, Run1], 0, "4 runs: 4 valid"),
+        ([Known, Run1, KnownWithCopy, Run1], 0, f"nothing was found but what is known: {KNOWN}\n"),
+        ([Run1, Undecided, Run1, CheckerFailed], 3, "2 of 4 runs say nothing"),
         ([Run1, Broken, Run1, Run1], 3, "1 of 4 runs say nothing"),
-        ([missing_copy] * 4, 0, "exit 0: nothing was found\n"),
+        ([MissingCopy] * 4, 0, "exit 0: nothing was found\n"),
     ],
 )
 def test_a_search_that_goes_on_to_its_end_says_what_it_found(
@@ -134,7 +150,9 @@ def test_a_search_that_goes_on_to_its_end_says_what_it_found(
 ) -> None:
     found, text = searched(runs, keep_going=Anomaly in runs)
     assert (found, message in text) == (code, True), text
-    assert text.count("met on the way, known: servers/full_check_early") == runs.count(Known)
+    known = sum(runs.count(one) for one in (Known, KnownWithCopy, Undecided, CheckerFailed))
+    assert text.count(f"met on the way, known: {KNOWN}\n") == known
+    assert text.count("fencepost shrink") == runs.count(Anomaly), "a known defect needs no smaller plan"
     assert f"seed {5 + len(runs) - 1} " in text, "it went on to its last run"
 
 

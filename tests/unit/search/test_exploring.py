@@ -76,6 +76,11 @@ def test_a_run_that_was_never_quiet_is_a_kind_of_its_own_and_no_pass(
     assert ended.verdict == "unknown"
     assert ended.headline == "never quiet: b1 answers limbo for ledger 3; 0 of 9 entries lost"
     assert _code(Exploration([ended])) == (3, f"found quiet/never in {tmp_path}")
+    judgements = {"servers": anomaly("servers/full_check_early")}
+    verdict = SimpleNamespace(verdict=Verdict.ANOMALY, judgements=judgements, headline="")
+    beside_known: Any = SimpleNamespace(verdict=verdict, folder=folder)
+    ended = Ended(tmp_path, (beside_known,), "", 1.0)
+    assert _code(Exploration([ended])) == (3, f"found quiet/never in {tmp_path}")
 
 
 @pytest.mark.parametrize(
