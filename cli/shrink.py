@@ -17,7 +17,7 @@ from cli.options import AS_JSON, DURATION, FILE, PARALLEL, QUIET, RESULTS
     "--finding",
     "kind",
     metavar="PROPERTY/KIND[/CLASS]",
-    help="Finding that must remain; default: the most severe one.",
+    help="Finding that must remain; default: the most severe one, known defects last.",
 )
 @click.option(
     "--confidence",

@@ -26,13 +26,13 @@ from protocol.exit_codes import ExitCode
 from protocol.wording import counted
 from reports.seeded import announced
 from reports.series import CONFIDENCE, interval, percent
-from search.running import ERROR, Ended, running, stored_kinds, stored_ledgers
+from search.running import ERROR, Ended, ledgers_in, news_in, running, shown, stored_judgements
 from search.status import StatusLines, duration
 
 
 @dataclass(frozen=True)
 class Again:
-    """One mode of a stored run: what ran, and which kinds of anomaly were found in it."""
+    """One mode of a stored run: what ran, which kinds of anomaly were found in it, and which are news."""
 
     folder: RunFolder
     plan: Plan
@@ -42,6 +42,8 @@ class Again:
     kinds: frozenset[str]
     measured: bool
     """Whether the plan has the times at which its steps really began."""
+    news: frozenset[str] = frozenset()
+    """Those of the kinds that count in its plan and are no known defects."""
     ledgers: tuple[str, ...] = ()
     """The ledgers of the findings, as the run named them."""
     backend: str = DEFAULT_BACKEND
@@ -53,6 +55,17 @@ class Again:
     def path(self) -> Path:
         """Where a user finds it."""
         return self.bundle or self.folder.path
+
+    @property
+    def sought(self) -> frozenset[str]:
+        """The kinds in one of which a repetition must fail to have failed in the same way."""
+        return self.news or self.kinds
+
+    @property
+    def beside(self) -> str:
+        """What was found beside what is sought, in words; empty for nothing."""
+        others = ", ".join(sorted(self.kinds - self.sought))
+        return others and f"not sought, because it is known or does not count in the plan: {others}"
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -85,6 +98,7 @@ def find_again(results: Path, reference: str, mode: str | None) -> Again:
         folder = found.one(mode)
         facts = folder.run()
         resolved = from_json(facts, words(), source=str(folder.run_json))
+        judged = stored_judgements(folder)
         began = begins(read_lines(folder.steps).records)
         plan = executed(_with_own_settings(resolved.plan, facts), began)
         return Again(
@@ -93,9 +107,10 @@ def find_again(results: Path, reference: str, mode: str | None) -> Again:
             seed=resolved.seed,
             mode=resolved.mode,
             version=str(facts["bookkeeper"]),
-            kinds=stored_kinds(folder),
+            kinds=shown(folder, judged),
+            news=news_in(folder, judged),
             measured=bool(began) and plan.rounds == 1,
-            ledgers=stored_ledgers(folder),
+            ledgers=ledgers_in(folder, judged),
             backend=str(facts.get("backend", DEFAULT_BACKEND)),
             bundle=Path(reference).resolve() if is_bundle(reference) else None,
         )
@@ -205,24 +220,26 @@ def rate(seen: int, of: int) -> str:
 
 def says(again: Again, ended: Ended) -> bool:
     """Whether a run says if it failed: it did, or its evidence is whole and shows that it did not."""
-    properties = {kind.partition("/")[0] for kind in again.kinds}
+    properties = {kind.partition("/")[0] for kind in again.sought}
     return failed(again, ended) or (ended.conclusive and ended.decides(properties))
 
 
 def failed(again: Again, ended: Ended) -> bool:
-    """Whether it failed as the run that is replayed did, in at least one kind; in any, if that did not."""
-    return bool(ended.kinds & again.kinds if again.kinds else ended.kinds)
+    """Whether it failed in a kind that is sought; in any that is news, if nothing was found in that run."""
+    return bool(ended.kinds & again.sought if again.kinds else ended.news)
 
 
 def _introduce(again: Again, times: int, status: StatusLines) -> None:
     for order in again.changes:
         status.line(announced(order), style="yellow")
-    found = ", ".join(sorted(again.kinds)) or "nothing"
+    found = ", ".join(sorted(again.sought)) or "nothing"
     status.line(
         f"replaying {again.path} {counted(times, 'time')}: {again.mode}, BookKeeper {again.version}, "
         f"seed {again.seed}; found in it: {found}",
         style="bold",
     )
+    if again.beside:
+        status.line(f"  {again.beside}")
     if not again.measured:
         status.line("  the run has no measured times, so the times of its plan are used", style="yellow")
 
@@ -264,6 +281,7 @@ def _json(again: Again, ended: Sequence[Ended]) -> dict[str, object]:
         "replayed": str(again.path),
         "modified": [announced(order) for order in again.changes],
         "kinds": sorted(again.kinds),
+        "sought": sorted(again.sought),
         "failed": seen,
         "of": tried,
         "between": list(interval(seen, tried)) if tried else [0.0, 1.0],

@@ -196,11 +196,6 @@ def kinds(judgements: Iterable[Judgement]) -> frozenset[str]:
     )
 
 
-def stored_kinds(folder: RunFolder) -> frozenset[str]:
-    """The kinds of a judged run; ``EvidenceError`` when it was not judged."""
-    return shown(folder, _judgements(folder))
-
-
 def shown(folder: RunFolder, judgements: Mapping[str, Judgement]) -> frozenset[str]:
     """All kinds of a run: those of what was judged in it, and whether it was never quiet."""
     return kinds(judgements.values()) | ({NEVER_QUIET} if not_quiet(folder) else frozenset())
@@ -232,14 +227,15 @@ def not_quiet(folder: RunFolder) -> str:
     return str(next(found, ""))
 
 
-def stored_ledgers(folder: RunFolder) -> tuple[str, ...]:
+def ledgers_in(folder: RunFolder, judgements: Mapping[str, Judgement]) -> tuple[str, ...]:
     """The ledgers that have findings, by the names that the run gave them, each once."""
     names = ledger_names(folder)
-    found = (finding.ledger for judgement in _judgements(folder).values() for finding in judgement.findings)
+    found = (finding.ledger for judgement in judgements.values() for finding in judgement.findings)
     return tuple(dict.fromkeys(names[ledger] for ledger in found if ledger in names))
 
 
-def _judgements(folder: RunFolder) -> Mapping[str, Judgement]:
+def stored_judgements(folder: RunFolder) -> Mapping[str, Judgement]:
+    """What was judged in a run; ``EvidenceError`` when it was not judged."""
     if not folder.verdict_json.is_file():
         raise EvidenceError(
             f"{folder.path} has not been judged, so its failure is not known",

@@ -45,7 +45,7 @@ NAME = "shrunk"
 
 @dataclass(frozen=True)
 class Options:
-    """The user's options; ``kind`` is the finding that must stay, None for the severest."""
+    """The user's options; ``kind`` is the finding that must stay, None for the severest that is sought."""
 
     reference: str
     mode: str | None
@@ -183,6 +183,8 @@ def shrink(options: Options, *, quiet: bool, as_json: bool) -> int:
     for change in again.changes:
         status.line(announced(change), style="yellow")
     status.line(f"shrinking {again.path}: {again.mode}, {kind}", style="bold")
+    if again.beside and not options.kind:
+        status.line(f"  {again.beside}; --finding names one")
     confirmed: list[Ended] = []
     with running(options.results, options.parallel, status) as runner:
         shrinker = Shrinker(again, kind, options, runner, status)
@@ -294,7 +296,7 @@ def _kind(again: Again, asked: str | None) -> str:
             f"nothing was found in {again.path}, so there is nothing to shrink",
             remedy="name a run that failed; `fencepost list runs` shows them",
         )
-    return min(again.kinds, key=_severity)
+    return min(again.sought, key=_severity)
 
 
 def _severity(kind: str) -> tuple[int, bool, str]:

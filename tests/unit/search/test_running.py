@@ -141,15 +141,22 @@ def test_a_server_that_dies_on_its_own_after_the_last_step_leaves_the_run_inconc
     assert ended_in(RunFolder.create(tmp_path, "n")).verdict == "valid"
 
 
+def found(*kinds: str, beside: Sequence[str] = ()) -> Again:
+    """The run that is replayed, in which these kinds were found, and others beside that are no news."""
+    plan: Any = SimpleNamespace(cluster=SimpleNamespace(changes=()))
+    everything, news = frozenset((*kinds, *beside)), frozenset(kinds)
+    return Again(RunFolder(Path("run/m")), plan, 1, "m", "4.18.0", everything, measured=True, news=news)
+
+
 @pytest.mark.parametrize(
     ("kinds", "code"), [((), 0), (("durability/lost",), 4), (("fencing/added_after_close",), 4)]
 )
 def test_a_replay_that_fails_in_another_way_is_no_success(
     kinds: tuple[str, ...], code: int, tmp_path: Path
 ) -> None:
-    again: Any = SimpleNamespace(kinds=frozenset({"durability/lost"}))
-    found, why = _code(again, [ended_in(RunFolder.create(tmp_path, "m"), frozenset(kinds))])
-    assert (found, all(kind in why for kind in set(kinds) - again.kinds)) == (code, True), why
+    again = found("durability/lost")
+    reached, why = _code(again, [ended_in(RunFolder.create(tmp_path, "m"), frozenset(kinds))])
+    assert (reached, all(kind in why for kind in set(kinds) - again.kinds)) == (code, True), why
 
 
 @pytest.mark.parametrize(
@@ -164,7 +171,7 @@ def test_a_replay_of_runs_that_prove_too_little_is_no_success(
     kind: str, evidence: str, code: int, tmp_path: Path
 ) -> None:
     """What a run shows beside does not prove that the failure would have shown."""
-    again: Any = SimpleNamespace(kinds=frozenset({"durability/lost"}))
+    again = found("durability/lost")
     kinds, folder = frozenset({kind}), RunFolder.create(tmp_path, "m")
     ended = ended_in(folder, kinds, known=kinds, evidence=evidence)
     assert _code(again, [ended])[0] == code
@@ -183,7 +190,7 @@ def test_a_replay_without_an_answer_of_what_is_sought_is_no_success(
     sought: str, durability: str, undecided: Sequence[int], code: int, tmp_path: Path
 ) -> None:
     """The run has another anomaly, a known defect, and its evidence is whole."""
-    again: Any = SimpleNamespace(kinds=frozenset({sought}))
+    again = found(sought)
     kinds, folder = frozenset({"metadata/wrong_length"}), RunFolder.create(tmp_path, "m")
     ended = ended_in(folder, kinds, known=kinds, durability=durability, undecided=undecided)
     assert _code(again, [ended])[0] == code
@@ -193,9 +200,40 @@ def test_a_replay_without_an_answer_of_what_is_sought_is_no_success(
 def test_a_replay_in_which_a_client_decides_otherwise_is_no_success(
     kinds: frozenset[str], tmp_path: Path
 ) -> None:
-    again: Any = SimpleNamespace(kinds=kinds)
+    again = found(*kinds)
     code, why = _code(again, [ended_in(RunFolder.create(tmp_path, "m"), contradicted=True)])
     assert (code, "1 run: the client decided ok" in why) == (4, True), why
+
+
+LENGTH = "metadata/wrong_length"
+
+
+@pytest.mark.parametrize(
+    ("sought", "code", "outcome"),
+    [
+        (["durability/lost"], 0, "failed in the same way in 0 of 1 runs"),
+        ([], 4, "failed in the same way in 1 of 1 runs"),
+    ],
+)
+def test_a_known_defect_that_was_found_beside_something_else_is_not_the_same_failure(
+    sought: Sequence[str], code: int, outcome: str, tmp_path: Path
+) -> None:
+    """Where nothing else was found, it is what is sought."""
+    known = frozenset({LENGTH})
+    again = found(*sought, beside=[LENGTH])
+    ended = ended_in(RunFolder.create(tmp_path, "m"), known, known=known)
+    reached, why = _code(again, [ended])
+    assert (reached, outcome in why) == (code, True), why
+    assert (LENGTH in again.beside) == bool(sought)
+
+
+@pytest.mark.parametrize(("known", "code"), [(True, 0), (False, 4)])
+def test_a_run_in_which_nothing_was_found_does_not_fail_by_a_known_defect(
+    known: bool, code: int, tmp_path: Path
+) -> None:
+    kinds = frozenset({LENGTH})
+    ended = ended_in(RunFolder.create(tmp_path, "m"), kinds, known=kinds if known else frozenset())
+    assert _code(found(), [ended])[0] == code
 
 
 def test_an_error_without_words_is_named() -> None:
@@ -227,8 +265,7 @@ def test_a_replay_that_is_interrupted_says_how_often_it_failed_until_then(
     as_json: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kind = "durability/lost"
-    plan: Any = SimpleNamespace(cluster=SimpleNamespace(changes=()))
-    again = Again(RunFolder(Path("run/m")), plan, 1, "m", "4.18.0", frozenset({kind}), measured=True)
+    again = found(kind)
 
     def run(*_: object) -> Iterator[tuple[Any, Ended]]:
         yield SimpleNamespace(number=1), ending("anomaly", kind)(Path("run"), (), "", 1.0)

@@ -199,6 +199,10 @@ def test_the_severest_kind_is_what_must_stay(shrinker: Callable[..., Shrinker]) 
     again = replace(shrinker().again, kinds=frozenset(found))
     assert shrinking._kind(again, None) == "closing/closed_below"
     assert shrinking._kind(again, NEVER_QUIET) == NEVER_QUIET
+    known = replace(again, news=frozenset({"answers/denied_held", "availability/slow"}))
+    assert shrinking._kind(known, None) == "answers/denied_held"
+    assert shrinking._kind(known, "closing/closed_below") == "closing/closed_below"
+    assert "closing/closed_below" in known.beside
     lost = replace(again, kinds=frozenset({*found, EXPLAINED, KIND}))
     assert {shrinking._kind(lost, asked) for asked in (None, "durability/lost", KIND)} == {KIND}
     assert shrinking._kind(lost, EXPLAINED) == EXPLAINED
