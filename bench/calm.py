@@ -38,7 +38,7 @@ from protocol.modes import MODES
 
 SOAKS = ("soak/kill9", "soak/recovery", "soak/failover", "soak/forced", "soak/striped")
 """One for each load."""
-EXIT_CLEAN, EXIT_ACCUSED = 0, 1
+EXIT_CLEAN, EXIT_FLAGGED, EXIT_UNKNOWN = 0, 1, 3
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Calm:
 def command(
     times: int, first_seed: int, for_s: float, agent: bool, parallel: int, results: Path | None
 ) -> None:
-    """Live runs without faults: an anomaly that is no known defect is an error (exit code 1)."""
+    """Live runs without faults: exit code 1 for an anomaly that is no known defect, 3 for an unknown run."""
     place = results or default_results() / "calm"
     ended: list[Calm] = []
     runs = list(requests(times, first_seed, for_s, place, agent=agent))
@@ -89,7 +89,7 @@ def command(
                 click.echo(f"  {finding}")
     finally:
         click.echo(summary(ended))
-    sys.exit(EXIT_ACCUSED if any(calm.unstated for calm in ended) else EXIT_CLEAN)
+    sys.exit(exit_code(ended))
 
 
 def requests(
@@ -149,6 +149,14 @@ def injected(folder: RunFolder) -> list[str]:
         if line.get("phase") == "injected" or line.get("kind") == UNPLANNED
     ]
     return sorted({f"{line['kind']} {line['target']}" for line in acted})
+
+
+def exit_code(ended: Sequence[Calm]) -> int:
+    """Of a bench whose runs ended so: an unknown run proves nothing, so it is no pass."""
+    if any(calm.unstated for calm in ended):
+        return EXIT_FLAGGED
+    unknown = any(calm.verdict.verdict is Verdict.UNKNOWN for calm in ended)
+    return EXIT_UNKNOWN if unknown else EXIT_CLEAN
 
 
 def summary(ended: Sequence[Calm]) -> str:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bench.calm import SOAKS, Calm, injected, summary, without_faults
+from bench.calm import SOAKS, Calm, exit_code, injected, summary, without_faults
 from evidence.findings import Verdict
 from evidence.folder import RunFolder
 from harness.vocabulary import words
@@ -28,11 +28,12 @@ def test_of_a_soak_only_its_loads_are_left(soak: str, mode: str) -> None:
     assert plan.expect[mode] == (Holds(),), "a loss would be excused"
 
 
-def ended(*kinds: str, unstated: tuple[str, ...] = ()) -> Calm:
+def ended(*kinds: str, unstated: tuple[str, ...] = (), verdict: Verdict | None = None) -> Calm:
     findings = tuple(SimpleNamespace(kind=kind, text="w1.1") for kind in kinds)
     judgements = {"metadata": SimpleNamespace(findings=findings, seen={})}
-    verdict = SimpleNamespace(judgements=judgements, verdict=Verdict.ANOMALY if kinds else Verdict.VALID)
-    return Calm("calm/kill9", "journal", 1, verdict, unstated=unstated)  # type: ignore[arg-type]
+    merged = verdict or (Verdict.ANOMALY if kinds else Verdict.VALID)
+    judged = SimpleNamespace(judgements=judgements, verdict=merged)
+    return Calm("calm/kill9", "journal", 1, judged, unstated=unstated)  # type: ignore[arg-type]
 
 
 def test_a_known_defect_is_named_and_flags_no_run() -> None:
@@ -42,6 +43,14 @@ def test_a_known_defect_is_named_and_flags_no_run() -> None:
     runs = "live runs without faults were flagged"
     assert summary([known, ended()]) == f"0 of 2 {runs}, 1 met a known defect; 1 valid, 0 unknown"
     assert summary([other]) == f"1 of 1 {runs}, 0 met a known defect; 0 valid, 0 unknown"
+
+
+def test_an_unknown_run_is_no_pass() -> None:
+    unknown, known = ended(verdict=Verdict.UNKNOWN), ended("wrong_length")
+    assert summary([unknown, ended()]).endswith("; 1 valid, 1 unknown")
+    assert exit_code([unknown, ended(), known]) == 3
+    assert exit_code([ended(), known]) == 0
+    assert exit_code([unknown, ended("wrong_length", unstated=("metadata",))]) == 1
 
 
 def test_a_fault_or_a_process_that_ended_is_told(tmp_path: Path) -> None:
