@@ -58,32 +58,32 @@ def run_campaign(campaign: Campaign, options: Options) -> int:
     resumed = unfinished(place, units, lambda store: store.waiting(units)) if resumes else None
     store = resumed or begin(place, campaign.name, units)
     before = next((other.outcomes for other in executions(place) if other.path != store.path), [])
-    waiting = store.waiting(units)
-    done = len(units) - len(waiting)
-    narrator.line(f"campaign {campaign.name}: {counted(len(units), 'run')}, {done} done already")
-    narrator.line(f"  folder {store.path}")
-    if others := judged_by_other_code(store.outcomes):
-        narrator.line(
-            f"  {counted(others, 'run')} judged by another version of the checkers; --new repeats them"
-        )
     total_s = options.total_s if options.total_s is not None else campaign.limits.total_s
 
     def begins(one: Experiment) -> None:
         if options.parallel > 1:
             narrator.line(f"  begins {one}")
 
-    outcomes = run_pending(
-        store,
-        waiting,
-        run_s=campaign.limits.run_s,
-        parallel=options.parallel,
-        total_s=total_s,
-        again=campaign.unknown_again,
-        keep=campaign.keep.as_expected,
-        begins=begins,
-    )
     early = "ended early; the same command continues it" if campaign.resume else "ended early"
     with store.alone():
+        waiting = store.waiting(units)
+        done = len(units) - len(waiting)
+        narrator.line(f"campaign {campaign.name}: {counted(len(units), 'run')}, {done} done already")
+        narrator.line(f"  folder {store.path}")
+        if others := judged_by_other_code(store.outcomes):
+            narrator.line(
+                f"  {counted(others, 'run')} judged by another version of the checkers; --new repeats them"
+            )
+        outcomes = run_pending(
+            store,
+            waiting,
+            run_s=campaign.limits.run_s,
+            parallel=options.parallel,
+            total_s=total_s,
+            again=campaign.unknown_again,
+            keep=campaign.keep.as_expected,
+            begins=begins,
+        )
         try:
             with closing(outcomes):
                 for place_in_all, outcome in enumerate(outcomes, start=1):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import fcntl
 import shutil
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -66,10 +66,16 @@ class Store:
         """Put the state on the disk."""
         write_json(self.path / STATE, _STATE.dump_python(self.state, mode="json"))
 
-    def alone(self) -> AbstractContextManager[None]:
-        """Keep every other campaign out of the folder; ``UsageError`` when one is running there."""
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep every other campaign out of the folder, and read what one stored there since.
+
+        ``UsageError`` when one is running there.
+        """
         running = f"this campaign is already running in {self.path}"
-        return alone(self.path / _LOCK, running, remedy="wait for its end, or start another with --new")
+        with alone(self.path / _LOCK, running, remedy="wait for its end, or start another with --new"):
+            self.state = _state(self.path)
+            yield
 
 
 @contextmanager
@@ -110,9 +116,13 @@ def executions(place: Path) -> Iterator[Store]:
     """The executions that are stored below ``place``, the newest first; damaged ones are left out."""
     for path in sorted(place.glob(f"*/{STATE}"), reverse=True):
         try:
-            yield Store(path.parent, _STATE.validate_python(read_json(path)))
+            yield Store(path.parent, _state(path.parent))
         except (EvidenceError, ValidationError):
             continue
+
+
+def _state(folder: Path) -> State:
+    return _STATE.validate_python(read_json(folder / STATE))
 
 
 def prune(place: Path, keep: int) -> list[Path]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from harness.campaigns import campaign, sensitivity
 from harness.campaigns.campaign import Options, run_campaign
 from harness.campaigns.listing import units_of
 from harness.campaigns.sensitivity import experiments_with, measure
-from harness.experiments.experiment import Outcome, Status, outcome_of
+from harness.experiments.experiment import Experiment, Outcome, Status, outcome_of
 from harness.experiments.store import Store, begin, executions
 from plans.campaign import load_campaign
 from protocol.errors import Interrupted, UsageError
@@ -69,6 +70,37 @@ def test_a_campaign_that_runs_elsewhere_is_left_alone(
     assert capsys.readouterr().out == ""
     assert sorted(path.name for path in store.path.iterdir()) == [".lock", "campaign.json"]
     assert len(list(executions(tmp_path / place))) == 1
+
+
+@pytest.mark.parametrize(
+    ("run", "at", "units"),
+    [
+        (run_gate, campaign, UNITS),
+        (run_sensitivity, sensitivity, experiments_with(UNITS[:2], DEFECT)),
+    ],
+)
+def test_what_another_process_stored_in_the_last_moment_is_not_run_again(
+    run: Begin, at: ModuleType, units: Sequence[Experiment], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored, begun = Status.ANOMALY, []
+
+    def found(place: Path, *_: object) -> Store:
+        store = begin(place, "mine", units)
+        other = next(executions(place))
+        for unit in units:
+            other.add(outcome_of(unit, stored))
+        return store
+
+    def runs(_store: Store, waiting: Iterable[Experiment], **_: object) -> Iterator[Outcome]:
+        begun.extend(waiting)
+        yield from ()
+
+    monkeypatch.setattr(at, "unfinished", found)
+    monkeypatch.setattr(at, "run_pending", runs)
+    run(tmp_path)
+    (store,) = (one for place in ("campaigns/gate", "place") for one in executions(tmp_path / place))
+    assert begun == []
+    assert {one.status for one in store.outcomes} == {stored}
 
 
 def test_a_defect_that_no_run_can_have_is_refused(tmp_path: Path) -> None:
