@@ -48,7 +48,8 @@ def command(
 
     Each run is stored when it ends, so that it can be killed and started again at any time. The table says
     for each defect: caught, noticed (unknown or an error only), missed, or never acted. Exit codes: 0 each
-    defect was tried to its end, whatever was found; 3 the time was up before.
+    defect was tried to its end, whatever was found; 1 a run ended early before its defect acted, and no other
+    run caught the defect; 3 the time was up before, or this machine cannot try a defect.
     """
     from harness.campaigns.listing import units_of
     from harness.campaigns.sensitivity import Options, measure

@@ -26,6 +26,7 @@ from reports import marks
 from reports.document import document
 
 PAGE, TABLE = "sensitivity.html", "sensitivity.md"
+_EARLY = (Status.ERROR, Status.HUNG)
 _HEADS = ("defect", "what goes wrong", "outcome", "run", "shown by", "what was found", "runs", "seconds")
 
 
@@ -119,6 +120,25 @@ def _result(defect: Defect, outcomes: Sequence[Outcome]) -> DefectResult:
     return DefectResult(defect, found, by, len(outcomes), sum(one.took_s for one in outcomes))
 
 
+def decision(store: Store, names: Sequence[str], left: int) -> tuple[ExitCode, str]:
+    """The exit code and why; ``left`` runs were not started because the time was over.
+
+    A run that ended early before the defect acted has not tried it, nor has one that cannot be made here.
+    """
+    uncaught = [tried for name in names if not any(map(_caught, tried := _of(store, name)))]
+    early = [one for tried in uncaught for one in tried if one.status in _EARLY and not one.acted]
+    if early:
+        what = f"{counted(len(early), 'run')} ended early before the defect acted"
+        return ExitCode.HARNESS, f"{what}; first {early[0].name}: {early[0].why}"
+    if left:
+        return ExitCode.UNKNOWN, f"{counted(left, 'run')} not started in time"
+    impossible = [tried[0] for tried in uncaught if {one.status for one in tried} == {Status.IMPOSSIBLE}]
+    if impossible:
+        what = f"{counted(len(impossible), 'defect')} cannot be tried here"
+        return ExitCode.UNKNOWN, f"{what}; first {impossible[0].name}: {impossible[0].why}"
+    return ExitCode.AS_EXPECTED, "every defect was tried"
+
+
 def measure(
     units: Sequence[Experiment],
     names: Sequence[str],
@@ -128,10 +148,7 @@ def measure(
     about: str,
     run_s: float,
 ) -> int:
-    """Run what is pending, write the table and the page into the folder, and return the exit code.
-
-    0 when each defect was tried to its end, whatever was found; 3 when the time was up before.
-    """
+    """Run what is pending, write the table and the page into the folder, and return the exit code."""
     narrator = Narrator(quiet=options.quiet)
     experiments = experiments_with(units, names)
     if not experiments:
@@ -159,11 +176,9 @@ def measure(
             for path in filter(None, (store.path / TABLE, options.markdown)):
                 write_text(path, "\n".join(table(found, about)) + "\n")
             write_text(store.path / PAGE, page(found, about, store.path))
-            left = sum(1 for _ in pending(store, experiments))
-            code = ExitCode.UNKNOWN if left else ExitCode.AS_EXPECTED
+            code, why = decision(store, names, left=sum(1 for _ in pending(store, experiments)))
             narrator.line(f"table: {store.path / TABLE}")
             narrator.line(f"page:  {store.path / PAGE}")
-            why = f"{counted(left, 'run')} not started in time" if left else "every defect was tried"
             print(f"{_counted(found)}; {early or f'exit {code}: {why}'}", flush=True)
     return code
 

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from cli.sensitivity import command
-from harness.campaigns.sensitivity import Detection, experiments_with, page, pending, results, table
+from harness.campaigns import sensitivity
+from harness.campaigns.sensitivity import (
+    Detection,
+    decision,
+    experiments_with,
+    page,
+    pending,
+    results,
+    table,
+)
 from harness.experiments.experiment import Experiment, Outcome, Status, outcome_of
 from harness.experiments.running import run_all
 from harness.experiments.store import Store, begin, unfinished
+from protocol.exit_codes import ExitCode
 
 UNITS = [
     Experiment(f"fencing/{name}", "protected", "4.18.0", (), 1, number, "d")
@@ -95,6 +106,53 @@ def test_a_defect_that_was_caught_is_not_run_again(tmp_path: Path) -> None:
 def test_what_the_runs_of_a_defect_say_of_it(tmp_path: Path, carry: Carry, expected: Detection) -> None:
     store, _ = carried(tmp_path, carry)
     assert found(store) == [expected, expected]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "code", "why"),
+    [
+        (
+            [Status.ERROR],
+            ExitCode.HARNESS,
+            f"6 runs ended early before the defect acted; first {EXPERIMENTS[0]}",
+        ),
+        ([Status.AS_EXPECTED, Status.HUNG], ExitCode.HARNESS, "3 runs ended early before the defect acted"),
+        ([Status.IMPOSSIBLE], ExitCode.UNKNOWN, "2 defects cannot be tried here; first fencing/figure"),
+        ([Status.IMPOSSIBLE, Status.AS_EXPECTED], ExitCode.AS_EXPECTED, "every defect was tried"),
+    ],
+)
+def test_a_defect_that_no_run_could_try_is_no_success(
+    statuses: list[Status],
+    code: ExitCode,
+    why: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    status = cycle(statuses)
+
+    def runs(store: Store, waiting: Iterable[Experiment], **_: object) -> Iterator[Outcome]:
+        for unit in waiting:
+            outcome = outcome_of(unit, next(status), why="no space")
+            store.add(outcome)
+            yield outcome
+
+    monkeypatch.setattr(sensitivity, "run_pending", runs)
+    options = sensitivity.Options(quiet=True)
+    assert sensitivity.measure(UNITS, NAMES, tmp_path, options, about="gate", run_s=1) == code
+    assert f"exit {code}: {why}" in capsys.readouterr().out
+
+
+def test_an_error_is_no_failure_where_the_defect_acted_or_was_caught(tmp_path: Path) -> None:
+    store, _ = carried(tmp_path, ends_with(Status.ERROR))
+    assert decision(store, NAMES, 0)[0] == ExitCode.AS_EXPECTED, "noticed"
+    assert decision(store, NAMES, 2) == (ExitCode.UNKNOWN, "2 runs not started in time")
+    store, _ = carried(tmp_path, ends_with(Status.ERROR, acted=0))
+    assert decision(store, NAMES, 2)[0] == ExitCode.HARNESS
+    for name in NAMES:
+        caught = next(unit for unit in EXPERIMENTS if unit.defects == (name,))
+        store.add(ends_with(Status.ANOMALY, showed=("order",))(caught))
+    assert decision(store, NAMES, 0)[0] == ExitCode.AS_EXPECTED
 
 
 def test_what_was_stored_is_read_again_and_the_rest_goes_on(tmp_path: Path) -> None:
