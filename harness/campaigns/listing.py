@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from hashlib import sha256
 from itertools import product
 from operator import attrgetter
 from pathlib import Path
 
 from cluster.releases.versions import DEFAULT_VERSION
+from evidence.folder import write_text
 from evidence.seeding import modified_text
 from harness.experiments.experiment import Experiment, digest_of
 from harness.vocabulary import offered_faults, words
@@ -129,8 +131,9 @@ def _written(campaign: Campaign, plans: Path, version: str | None) -> Iterator[E
     matrix = ((cell.name, 1, plan_text(plan_of(cell))) for cell in shapes)
     for name, seed, text in (*matrix, *_drawn(campaign, version)):
         plans.mkdir(parents=True, exist_ok=True)
-        file = plans / f"{name}.yaml"
-        file.write_text(text, encoding="utf-8")
+        # A campaign in progress may read another plan of this name, drawn for another release.
+        file = plans / f"{name}-{sha256(text.encode()).hexdigest()[:16]}.yaml"
+        write_text(file, text)
         plan = load(file, words())
         release = version or plan.cluster.version or DEFAULT_VERSION
         for mode in plan.modes:

@@ -75,6 +75,17 @@ def test_drawn_plans_are_one_run_for_each_seed(load: Load, tmp_path: Path) -> No
     assert [unit.key for unit in again] == [units[1].key]
 
 
+def test_a_campaign_with_another_release_leaves_the_drawn_plans_of_the_first(
+    load: Load, tmp_path: Path
+) -> None:
+    campaign = load("name: mine\nexplore: {runs: 1, first_seed: 5}\n")
+    units = [
+        unit for version in (None, "4.17.3") for unit in units_of(campaign, plans=tmp_path, version=version)
+    ]
+    assert len({unit.digest for unit in units}) == 2
+    assert [digest_of(plan_of(Path(unit.file), words())) for unit in units] == [unit.digest for unit in units]
+
+
 def test_the_drawn_plans_are_those_of_a_profile_of_ones_own(load: Load, tmp_path: Path) -> None:
     profile = tmp_path / "own.yaml"
     profile.write_text(DEFAULT.read_text(encoding="utf-8").replace("modes: [protected]", "modes: [journal]"))
