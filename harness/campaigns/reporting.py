@@ -15,7 +15,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from harness.campaigns.matrix import Measured, heat_map
 from harness.campaigns.matrix import table as matrix_table
-from harness.experiments.experiment import Experiment, Outcome, Status, counts, judged_by_other_code
+from harness.experiments.experiment import Earlier, Experiment, Outcome, Status, counts, judged_by_other_code
 from harness.experiments.store import RUNS
 from plans.campaign import Campaign
 from protocol.exit_codes import ExitCode
@@ -137,7 +137,10 @@ class Conclusion:
         unfinished = f"; {counted(self.left, 'run')} not started in time" if self.left else ""
         others = judged_by_other_code(self.outcomes)
         older = f" {counted(others, 'run')} judged by another version of the checkers." if others else ""
-        return f"{counted(len(self.outcomes), 'run')}: {', '.join(parts) or 'none'}{unfinished}.{older}"
+        again = sum(one.tries > 1 for one in self.outcomes)
+        repeated = f"; {counted(again, 'run')} unknown at the first try" if again else ""
+        result = ", ".join(parts) or "none"
+        return f"{counted(len(self.outcomes), 'run')}: {result}{repeated}{unfinished}.{older}"
 
     @property
     def load(self) -> list[str]:
@@ -154,6 +157,13 @@ class Conclusion:
         elif busy:
             lines += [f"{busy} of {counted(len(self.outcomes), 'run')} had a busy machine: {waited}."]
         return lines
+
+    @property
+    def repeated(self) -> list[tuple[Outcome, Earlier]]:
+        """Each inconclusive run that was run again, after its outcome."""
+        not_stored = (Earlier("", "not stored"),)
+        again = (one for one in self.outcomes if one.tries > 1)
+        return [(one, earlier) for one in again for earlier in one.earlier or not_stored]
 
     @property
     def failed(self) -> list[Outcome]:
@@ -182,6 +192,13 @@ def markdown(conclusion: Conclusion) -> str:
             (one.name, one.status, one.why, one.repeat and f"`{one.repeat}`") for one in conclusion.failed
         )
         lines += ["## To be looked at", "", *marks.table(("run", "result", "why", "repeat it"), rows), ""]
+    if conclusion.repeated:
+        rows = (
+            (one.name, one.status, earlier.why, earlier.folder and f"`{RUNS}/{earlier.folder}`")
+            for one, earlier in conclusion.repeated
+        )
+        about = ("run", "result", "why it was unknown before", "evidence of that")
+        lines += ["## Unknown at the first try", "", *marks.table(about, rows), ""]
     if conclusion.changed:
         changed = ((one.now.name, one.before or "not run", one.now.status) for one in conclusion.changed)
         lines += ["## Since the last time", "", *marks.table(("run", "before", "now"), changed), ""]
@@ -242,6 +259,8 @@ def _case(outcome: Outcome) -> TestCase:
         result = _RESULTS[outcome.status](f"{label}: {outcome.why}", outcome.status.value)
         result.text = "\n".join(filter(None, (outcome.headline, outcome.why, outcome.repeat)))
         case.result = [result]
+    if outcome.earlier:
+        case.system_out = "\n".join(f"unknown before: {one.why} ({one.folder})" for one in outcome.earlier)
     return case
 
 
@@ -258,7 +277,7 @@ def page(conclusion: Conclusion, folder: Path) -> str:
     )
 
 
-def link(one: Outcome | None, folder: Path) -> str:
+def link(one: Outcome | Earlier | None, folder: Path) -> str:
     """Where the page of a run lies that is kept in the campaign's folder, seen from there; else empty."""
     place = f"{RUNS}/{one.folder}/{REPORT}" if one and one.folder else ""
     return place if place and (folder / place).is_file() else ""

@@ -112,6 +112,14 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True)
+class Earlier:
+    """An inconclusive run of an experiment that was run again: its folder, as in the outcome, and why."""
+
+    folder: str
+    why: str
+
+
+@dataclass(frozen=True)
 class Outcome:
     """The outcome of an experiment; ``key`` and ``name`` are the experiment's."""
 
@@ -134,6 +142,8 @@ class Outcome:
     """Wall time of the last run."""
     tries: int = 1
     """Number of runs that it took."""
+    earlier: tuple[Earlier, ...] = ()
+    """Those before the last; empty in outcomes stored before there was this field."""
     acted: int = 0
     """How often the seeded defects had an effect."""
     error: str = ""

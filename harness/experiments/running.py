@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from cluster.doctor import available_memory_bytes
-from harness.experiments.experiment import Experiment, Outcome, Status
+from harness.experiments.experiment import Earlier, Experiment, Outcome, Status
 
 _MEMORY_BYTES = 2 * 2**30
 """What the servers and clients of one experiment take."""
@@ -100,7 +100,8 @@ def unknown_again(execute: Execute, times: int) -> Execute:
         for tries in range(2, 2 + times):
             if outcome.status is not Status.UNKNOWN or outcome.missed:
                 break
-            outcome = replace(execute(experiment), tries=tries)
+            earlier = (*outcome.earlier, Earlier(outcome.folder, outcome.why))
+            outcome = replace(execute(experiment), tries=tries, earlier=earlier)
         return outcome
 
     return executed

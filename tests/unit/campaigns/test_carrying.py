@@ -17,7 +17,7 @@ from harness.campaigns.listing import units_of
 from harness.campaigns.reporting import Conclusion, changes, decision, markdown, notices, page, write_junit
 from harness.experiments import running
 from harness.experiments import store as storing
-from harness.experiments.experiment import Experiment, Outcome, Status, outcome_of
+from harness.experiments.experiment import Earlier, Experiment, Outcome, Status, outcome_of
 from harness.experiments.running import affordable, run_all, unknown_again
 from harness.experiments.store import Store, begin, executions, prune, run_pending, unfinished
 from plans.campaign import load_campaign
@@ -48,7 +48,9 @@ def test_unknown_is_run_once_more_and_an_anomaly_never() -> None:
     carry = scripted(Status.UNKNOWN, Status.AS_EXPECTED, Status.ANOMALY, Status.UNKNOWN, Status.UNKNOWN)
     done = map(unknown_again(carry, CAMPAIGN.unknown_again), UNITS[:3])
     status = [Status.AS_EXPECTED, Status.ANOMALY, Status.UNKNOWN]
-    assert [(one.status, one.tries) for one in done] == list(zip(status, (2, 1, 2), strict=True))
+    first = (Earlier("", "so it is"),)
+    found = [(one.status, one.tries, one.earlier) for one in done]
+    assert found == list(zip(status, (2, 1, 2), (first, (), first), strict=True))
 
 
 def test_a_run_whose_stated_anomaly_did_not_show_is_not_run_until_it_does() -> None:
@@ -195,6 +197,27 @@ def test_the_page_links_to_the_runs_that_are_kept(tmp_path: Path) -> None:
     assert text.count('class="dot v-valid"') == 1
 
 
+def test_the_reports_name_what_was_unknown_at_the_first_try(tmp_path: Path) -> None:
+    first = tmp_path / "runs" / "a" / "first"
+    first.mkdir(parents=True)
+    (first / "report.html").touch()
+    earlier = (Earlier("a/first", "no final <read>"),)
+    outcomes = [
+        outcome_of(UNITS[0], Status.AS_EXPECTED, tries=2, earlier=earlier),
+        outcome_of(UNITS[1], Status.UNKNOWN, tries=2),  # as earlier code stored it
+        outcome_of(UNITS[2], Status.AS_EXPECTED),
+    ]
+    result = Conclusion(CAMPAIGN, outcomes, [], 0, "1 run not proven")
+    text = markdown(result)
+    assert "3 runs: 1 unknown, 2 as expected; 2 runs unknown at the first try." in text
+    assert f"| {UNITS[0]} | as expected | no final <read> | `runs/a/first` |" in text
+    assert f"| {UNITS[1]} | unknown | not stored |" in text
+    assert '<a href="runs/a/first/report.html">no final &lt;read&gt;</a>' in page(result, tmp_path)
+    write_junit(tmp_path / "junit.xml", "gate", outcomes, [])
+    cases = ElementTree.parse(tmp_path / "junit.xml").getroot().findall(".//testcase/system-out")
+    assert [case.text for case in cases] == ["unknown before: no final <read> (a/first)"]
+
+
 def test_junit_has_a_case_for_each_run_and_each_that_was_left_out(tmp_path: Path) -> None:
     write_junit(tmp_path / "junit.xml", "gate", carried(list(Status)[:5]), UNITS[5:])
     root = ElementTree.parse(tmp_path / "junit.xml").getroot()
@@ -237,14 +260,27 @@ def test_the_summary_says_what_the_runs_took_and_how_many_had_a_busy_machine(
 
 def test_an_outcome_that_was_stored_by_earlier_code_is_read() -> None:
     stored = OUTCOME.dump_python(outcome_of(UNITS[0], Status.AS_EXPECTED, took_s=1.5), mode="json")
-    before = {key: value for key, value in stored.items() if key not in ("cpu_s", "cpu_pressure", "status")}
+    before = {
+        key: value
+        for key, value in stored.items()
+        if key not in ("cpu_s", "cpu_pressure", "status", "earlier")
+    }
     read = OUTCOME.validate_python({**before, "came": "as expected"})
     assert (read.took_s, read.cpu_s, read.status) == (1.5, None, Status.AS_EXPECTED)
 
 
 @pytest.mark.parametrize("status", list(Status))
 def test_an_outcome_comes_back_as_it_was_kept(status: Status) -> None:
-    one = outcome_of(UNITS[0], status, why="so", took_s=1.5, tries=2, cpu_s=3.5, cpu_pressure=0.25)
+    one = outcome_of(
+        UNITS[0],
+        status,
+        why="so",
+        took_s=1.5,
+        tries=2,
+        earlier=(Earlier("a", "b"),),
+        cpu_s=3.5,
+        cpu_pressure=0.25,
+    )
     assert OUTCOME.validate_python(OUTCOME.dump_python(one, mode="json")) == one
 
 
