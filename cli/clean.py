@@ -19,8 +19,9 @@ from cli.options import RESULTS
 def command(results: Path, tables: bool, runs: bool, dry_run: bool) -> int:
     """Remove servers' directories that stored runs left; never raw evidence, unless --runs.
 
-    Also the containers and networks of runs whose harness and keeper were killed. A run that is being
-    recorded or judged is left alone, and ZooKeeper's log while it is the only record of the metadata.
+    Also the containers and networks of runs whose harness and keeper were killed, and what a killed process
+    unpacked from a bundle. A run that is being recorded or judged is left alone, and ZooKeeper's log while it
+    is the only record of the metadata.
     """
     from evidence.folder import remove_run
     from harness.cleaning import abandoned_containers, leftovers, remove_containers, unmount_below

@@ -207,6 +207,12 @@ def remove_run(results: Path, run: Path) -> None:
         point_latest(results, left)
 
 
+def left_scratch(folder: Path, prefix: str) -> list[Path]:
+    """The scratch folders ``<prefix><pid>`` or ``<prefix><pid>-...`` of processes that are gone; sorted."""
+    owners = {left: left.name.removeprefix(prefix).partition("-")[0] for left in folder.glob(f"{prefix}*")}
+    return sorted(left for left, pid in owners.items() if pid.isdigit() and not Path(f"/proc/{pid}").exists())
+
+
 def find_run(results: Path, reference: str = LATEST) -> FoundRun:
     """The run that ``reference`` names: ``latest``, a path, or a scenario (then its newest run).
 

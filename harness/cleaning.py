@@ -18,10 +18,12 @@ from pathlib import Path
 
 from cluster.docker.images import ping, socket_path
 from cluster.docker.labels import RUN_LABEL, abandoned
-from evidence.folder import RunFolder, every_run, modes_of
+from evidence.folder import RunFolder, every_run, left_scratch, modes_of
 from protocol.addresses import ZOOKEEPER
 from protocol.errors import ServerError
 
+UNPACKED = ".bundle-"
+"""Begins the name of a folder in which a process, whose number follows, reads a bundle."""
 DIRECTORIES = ("data", "disks", "lives", "snapshots")
 """Folders under ``servers/<name>/``: a server's own files, those of former lives, copies of them, disks."""
 _LOGGED = ("data", "lives")
@@ -74,20 +76,24 @@ def drop_directories(folder: RunFolder) -> None:
 def leftovers(results: Path, *, tables: bool, runs: bool) -> Iterator[tuple[Path, int]]:
     """Folders that may be deleted, with their sizes in bytes; nothing of a run that is in progress.
 
-    With ``runs`` they are folders of whole runs.
+    With ``runs`` they are folders of whole runs. Among them is what killed readers of bundles unpacked.
     """
+    for path in chain(left_scratch(results, UNPACKED), _leftovers(results, tables=tables, runs=runs)):
+        # An image is larger than the space that it takes.
+        found = (file.lstat() for file in path.rglob("*") if file.is_file())
+        yield path, sum(min(one.st_size, one.st_blocks * 512) for one in found)
+
+
+def _leftovers(results: Path, *, tables: bool, runs: bool) -> Iterator[Path]:
     for run in every_run(results):
         modes = modes_of(run)
         if _is_locked(run) or any(map(is_in_use, modes)):
             continue
-        paths = [run]
-        if not runs:
-            made = [mode.tables for mode in modes if tables and mode.tables.is_dir()]
-            paths = [*chain.from_iterable(map(_directories, modes)), *made]
-        for path in paths:
-            # An image is larger than the space that it takes.
-            found = (file.lstat() for file in path.rglob("*") if file.is_file())
-            yield path, sum(min(one.st_size, one.st_blocks * 512) for one in found)
+        if runs:
+            yield run
+            continue
+        yield from chain.from_iterable(map(_directories, modes))
+        yield from (mode.tables for mode in modes if tables and mode.tables.is_dir())
 
 
 def abandoned_containers() -> dict[str, list[str]]:

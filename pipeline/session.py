@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from evidence.collection import CHECKOUT
+from evidence.folder import left_scratch
 from pipeline import worker
 from pipeline.jvm import GatewayJvm, cause_of
 from pipeline.workers import check_folder, check_workers, code_zip, is_local, own_address, python_of
@@ -149,7 +150,8 @@ class Session:
     def _start(self) -> None:
         _silence_py4j()
         try:
-            _remove_leftovers(self._scratch.parent)
+            for left in (self._scratch, *left_scratch(self._scratch.parent, _SCRATCH)):
+                shutil.rmtree(left, ignore_errors=True)
             self._scratch.mkdir(parents=True)
             address = own_address(self._master)
             self._jvm = GatewayJvm(
@@ -226,14 +228,6 @@ def _silence_py4j() -> None:
 
 def _is_not_py4j(record: logging.LogRecord) -> bool:
     return "py4j" not in Path(record.pathname).parts
-
-
-def _remove_leftovers(folder: Path) -> None:
-    """Remove the scratch folders of processes that are gone."""
-    for left in folder.glob(f"{_SCRATCH}*"):
-        owner = left.name.removeprefix(_SCRATCH)
-        if owner.isdigit() and (int(owner) == os.getpid() or not Path(f"/proc/{owner}").exists()):
-            shutil.rmtree(left, ignore_errors=True)
 
 
 def _stop(context: SparkContext) -> None:

@@ -23,8 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from evidence.folder import FoundRun, find_run, modes_of
+from evidence.folder import FoundRun, find_run, left_scratch, modes_of
 from harness.bundles.writing import FACTS, FORMAT
+from harness.cleaning import UNPACKED
 from plans.reading.document import Tree
 from protocol.errors import EvidenceError, UsageError
 
@@ -52,18 +53,20 @@ def is_bundle(reference: str) -> bool:
 def opened(results: Path, reference: str, *, tables: bool = False) -> Iterator[FoundRun]:
     """The run that ``reference`` names: a bundle, or what :func:`evidence.folder.find_run` knows.
 
-    Of a bundle the evidence is put below ``results`` while the block lasts: nothing stays, and
-    the bundle never changes. ``tables`` collects it, which takes a Spark session; its verdict stays the one
-    that it came with. Raises ``UsageError`` when there is no such run, ``EvidenceError`` for a bundle that
-    is damaged or hostile.
+    Of a bundle the evidence is put below ``results`` while the block lasts: nothing stays, nor what killed
+    processes left there, and the bundle never changes. ``tables`` collects it, which takes a Spark session;
+    its verdict stays the one that it came with. Raises ``UsageError`` when there is no such run,
+    ``EvidenceError`` for a bundle that is damaged or hostile.
     """
     if not is_bundle(reference):
         yield find_run(results, reference)
         return
     results.mkdir(parents=True, exist_ok=True)
+    for left in left_scratch(results, UNPACKED):
+        shutil.rmtree(left, ignore_errors=True)
     with (
         examined(Path(reference)) as archive,
-        tempfile.TemporaryDirectory(prefix=f".bundle-{os.getpid()}-", dir=results) as scratch,
+        tempfile.TemporaryDirectory(prefix=f"{UNPACKED}{os.getpid()}-", dir=results) as scratch,
     ):
         path = archive.place(Path(scratch))
         found = FoundRun(path, modes_of(path))

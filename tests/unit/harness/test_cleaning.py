@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from cli.clean import command
 from evidence.folder import RunFolder, new_run, point_latest
-from harness.cleaning import held, in_use, leftovers
+from harness.cleaning import UNPACKED, held, in_use, leftovers
 
 
 def ended_early(results: Path) -> RunFolder:
@@ -50,6 +53,19 @@ def test_nothing_goes_of_a_run_that_is_held_until_nobody_holds_it(tmp_path: Path
             assert goes(tmp_path, tables=True) == goes(tmp_path, runs=True) == set()
         assert goes(tmp_path, runs=True) == set()
     assert goes(tmp_path, runs=True) == {"."}
+
+
+@pytest.mark.parametrize("runs", [True, False])
+def test_what_a_killed_reader_of_a_bundle_unpacked_goes(tmp_path: Path, runs: bool) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    dead, living = (tmp_path / f"{UNPACKED}{pid}-x" for pid in (ended.pid, os.getpid()))
+    for folder in (dead, living):
+        RunFolder.create(folder / "run", "protected").write_run({})
+    clean = ["--results", str(tmp_path), *(["--runs"] if runs else [])]
+    done = CliRunner().invoke(command, clean, standalone_mode=False)
+    assert done.exception is None
+    assert list(tmp_path.iterdir()) == [living]
 
 
 def test_a_whole_run_goes_with_its_page_and_its_verdict(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import base64
 import getpass
 import json
 import socket
+import subprocess
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -104,6 +105,16 @@ def test_redacted_evidence_still_fits_its_seal_and_the_original_sums_are_told(
         assert ledger_names(folder) == {4: "main"}
         assert read_json(found.path / "verdict.json")["met"] is True
     assert {"protected/run.json", "protected/raw/faults/faults.jsonl"} <= bundle.redacted.keys()
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_reader_removes_what_a_killed_one_unpacked(run: FoundRun, tmp_path: Path) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    (tmp_path / "elsewhere" / f".bundle-{ended.pid}-x" / "run").mkdir(parents=True)
+    bundle = write_bundle(run, tmp_path / "b.zip", full=False)
+    with opened(tmp_path / "elsewhere", str(bundle.path)):
+        assert len(list((tmp_path / "elsewhere").iterdir())) == 1
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
