@@ -1,6 +1,7 @@
 """Marks every test by its folder: tests/unit is `unit`, tests/live is `live`, and so on.
 
-Tests marked `long` run with ``--long`` only: CI has minutes for servers, a night has hours.
+Tests marked `long` run with ``--long`` only, and some tests try more seeds then: CI has minutes, a night
+has hours.
 
 Properties have no deadline: how long an example takes on a shared machine says nothing of the code.
 
@@ -20,10 +21,34 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 HERE = Path(__file__).parent
 TIERS = {"unit", "spark", "live", "docker", "browser", "histories", "repo"}
+LONGEST = (
+    "test_interrupted_runs.py",
+    "test_local_cluster.py",
+    "test_lost_fence.py",
+    "test_disks.py",
+    "test_exploring.py",
+    "test_storage_faults.py",
+    "test_versions.py",
+    "test_soak.py",
+    "test_documents.py",
+    "test_loads.py",
+    "test_truncation.py",
+    "test_mutations.py",
+    "test_twins.py",
+    "test_blocks.py",
+    "test_simulated_holdings.py",
+)
+"""Files that begin first, so that no worker is left alone with one of them at the end."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--long", action="store_true", help="run the tests marked `long` too")
+    parser.addoption("--long", action="store_true", help="run the tests marked `long` too, and more seeds")
+
+
+@pytest.fixture(scope="session")
+def is_long(pytestconfig: pytest.Config) -> bool:
+    """Whether a test has the time to try more seeds."""
+    return bool(pytestconfig.getoption("--long"))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -35,3 +60,5 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if tier not in TIERS:
             raise pytest.UsageError(f"{item.path} lies in no tier; there are {', '.join(sorted(TIERS))}")
         item.add_marker(tier)
+    order = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.name, len(order)))

@@ -96,7 +96,7 @@ HISTORIES = {
 
 
 @pytest.mark.parametrize("family", HISTORIES)
-@steady(60)
+@steady(25)
 @given(st.data())
 def test_no_finding_depends_on_where_a_history_was_cut_and_how_batches_were_joined(family, data):
     histories, checkers = HISTORIES[family]

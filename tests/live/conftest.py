@@ -1,4 +1,4 @@
-"""The fixture of all tests that run the command line, and the order of the files."""
+"""The fixture of all tests that run the command line."""
 
 from __future__ import annotations
 
@@ -8,26 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.live.running import Fencepost, Start, begun
-
-LONGEST = (
-    "test_interrupted_runs.py",
-    "test_local_cluster.py",
-    "test_lost_fence.py",
-    "test_disks.py",
-    "test_exploring.py",
-    "test_storage_faults.py",
-    "test_versions.py",
-    "test_soak.py",
-    "test_documents.py",
-    "test_loads.py",
-    "test_truncation.py",
-)
-"""Files that begin first, so that no worker is left alone with one of them at the end."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    order = {name: place for place, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: order.get(item.path.name, len(order)))
 
 
 @pytest.fixture
