@@ -46,7 +46,7 @@ def test_nothing_goes_while_somebody_is_at_work_in_any_mode(tmp_path: Path) -> N
     assert goes(tmp_path, runs=True) == {"."}
 
 
-def test_nothing_goes_of_a_run_that_is_held_until_nobody_holds_it(tmp_path: Path) -> None:
+def test_nothing_goes_of_a_run_until_the_last_holder_closes_it(tmp_path: Path) -> None:
     run = ended_early(tmp_path).path.parent
     with held(run):
         with held(run):
