@@ -50,6 +50,9 @@ SETTINGS: Mapping[str, Callable[[Conf], str]] = {
     "direct-io-large-entry": lambda conf: _direct_io(conf),
     "direct-io-many-ledgers": lambda conf: _direct_io(conf),
     "direct-io-size-limit": lambda conf: _direct_io(conf),
+    "metadata-format-one": lambda conf: (
+        "ledgerMetadataVersion=1" if conf.get("ledgerMetadataVersion", "").strip() == "1" else ""
+    ),
     "rack-lost-replaced": lambda conf: _on(conf, "enforceMinNumFaultDomainsForWrite"),
     "journal-replaced": lambda conf: _on(conf, "allowStorageExpansion"),
     "ledger-directories": lambda conf: _on(conf, "allowStorageExpansion") if _db_storage(conf) else "",

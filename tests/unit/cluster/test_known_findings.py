@@ -92,6 +92,8 @@ def test_releases_that_cannot_be_read_are_refused(ranges: str) -> None:
             f"compaction-interrupted direct-io-compaction {OF_DIRECT_IO}",
         ),
         ({"enforceMinNumFaultDomainsForWrite": "true"}, "rack-lost-replaced"),
+        ({"ledgerMetadataVersion": "1"}, "metadata-format-one"),
+        ({"ledgerMetadataVersion": "2"}, ""),
         (DB | {"allowStorageExpansion": "true"}, "journal-replaced ledger-directories"),
         ({"allowStorageExpansion": "true"}, "journal-replaced"),
         ({"maxReadsInProgressLimit": "1000"}, "read-limit"),
