@@ -22,12 +22,14 @@ from evidence.folder import RunFolder
 from evidence.recorders import read_lines
 from protocol.errors import ClientError, NotReadyError, ServerError, UnplannedDeathError, UsageError
 from protocol.metadata import LedgerState
+from tests.live.length import quick_and_long
 from tests.live.terminal import as_in_a_terminal
 
 Opener = Callable[..., AbstractContextManager[Cluster]]
 CHECKOUT = Path(__file__).resolve().parents[3]
 ONE = {"bookies": 1, "linked": False, "observed": False}
 NO_ENTRY, NO_LEDGER, UNKNOWN = 403, 402, 507
+ANSWERS = {"unprotected": NO_ENTRY, "protected": UNKNOWN, "journal": 0}
 
 
 def write(cluster: Cluster, entries: int) -> int:
@@ -86,10 +88,8 @@ def test_what_is_no_process_or_no_bookie_is_refused_by_its_name(opened: Opener) 
             cluster.bookie("zk1")
 
 
-@pytest.mark.parametrize(
-    ("mode", "answers"), [("unprotected", NO_ENTRY), ("protected", UNKNOWN), ("journal", 0)]
-)
-def test_kill_9_loses_what_is_not_journaled(opened: Opener, mode: str, answers: int) -> None:
+@pytest.mark.parametrize("mode", quick_and_long(ANSWERS, ["unprotected", "protected"]))
+def test_kill_9_loses_what_is_not_journaled(opened: Opener, mode: str) -> None:
     with opened(mode=mode, clients=("writer",), bookies=2, linked=False, observed=False) as cluster:
         ledger = write(cluster, 50)
         first, second = cluster.bookies["b1"], cluster.bookies["b2"]
@@ -99,7 +99,7 @@ def test_kill_9_loses_what_is_not_journaled(opened: Opener, mode: str, answers: 
         first.start()
         first.wait_ready(60)
         assert (first.boot, first.log.name) == (2, "boot-2.log")
-        assert cluster.answer("b1", ledger, 49) == answers
+        assert cluster.answer("b1", ledger, 49) == ANSWERS[mode]
         second.resume()
         assert cluster.answer("b2", ledger, 49) == 0
         assert cluster.unplanned() == []

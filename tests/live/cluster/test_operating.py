@@ -12,6 +12,7 @@ from cluster.servers.cluster import Cluster
 from cluster.waiting import wait_until
 from nemesis.registry import FAULTS, FaultContext
 from protocol.shell import COMMANDS
+from tests.live.length import quick_and_long
 
 Opener = Callable[..., AbstractContextManager[Cluster]]
 NO_SUCH_ENTRY_AT_ALL = 2**40
@@ -36,7 +37,7 @@ def ensemble(cluster: Cluster, ledger: int) -> tuple[str, ...]:
     return tuple(fragment.bookies)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", quick_and_long(VERSIONS, ["4.14.7"]))
 def test_what_a_killed_bookie_held_is_copied_though_the_auditor_was_killed_too(
     opened: Opener, version: str
 ) -> None:
@@ -86,7 +87,7 @@ def test_what_a_killed_bookie_held_is_copied_though_the_auditor_was_killed_too(
         assert cluster.unplanned() == []
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", quick_and_long(VERSIONS, ["4.14.7"]))
 def test_admin_commands_act_on_the_cluster_or_say_that_they_failed(opened: Opener, version: str) -> None:
     spec = {"version": version, "mode": "journal", "clients": ("writer",), "observed": False}
     with opened(bookies=4, administered=True, linked=False, **spec) as cluster:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from bench.calm import command
 
 
+@pytest.mark.long
 def test_a_live_run_without_faults_is_valid_and_leaves_nothing(tmp_path: Path) -> None:
     words = ["--times", "1", "--for-s", "5", "--results", str(tmp_path / "calm")]
     result = CliRunner().invoke(command, words)

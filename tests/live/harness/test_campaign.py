@@ -86,6 +86,7 @@ def _mounts_and_loops() -> list[str]:
     return [*Path("/proc/mounts").read_text().splitlines(), *(loop.read_text() for loop in loops)]
 
 
+@pytest.mark.long
 def test_a_control_by_a_seeded_defect_is_as_expected_because_it_acts(fencepost: Start) -> None:
     runs = "{scenarios: [protocol/order], modes: [unprotected], rounds: 1}"
     campaign = fencepost("campaign", f"name: controlled\nruns: [{runs}]\n")

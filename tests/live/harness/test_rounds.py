@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.live.running import Fencepost, Start
 
 ROUNDS = 2
@@ -66,6 +68,7 @@ def test_every_round_breaks_and_is_decided_alike(fencepost: Start) -> None:
     fencepost("explain", "latest", "main.2:49").ends(0, "CLOSED at -1, below this entry")
 
 
+@pytest.mark.long
 def test_another_decision_than_stated_fails_the_run(fencepost: Start) -> None:
     text = run_it(fencepost, "--set", "last_entry=49").ends(4)
     last = text.strip().splitlines()[-1]
