@@ -17,6 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from checkers.facts.alterations import fault_text, injected
 from checkers.judging.checker import Checker
 from checkers.judging.contract import Batch, LedgerFacts, RunFacts
 from checkers.judging.found import Found, capped, whole_rows
@@ -31,6 +32,7 @@ from evidence.exchange.chains import NEEDED, chain_transactions, of_chains
 from evidence.exchange.transactions import Micro, Transactions
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.errors import UsageError
+from protocol.faults import PUTS_BACK
 from protocol.wording import counted
 
 __all__ = ("Log", "SearchLimits", "judge_log")
@@ -121,6 +123,13 @@ def _notes(
         yield f"{kind}: undecided, the search reached its limit of {limits.edges:,} edges"
 
 
+def _undone(run: RunFacts) -> Iterator[str]:
+    """The faults that may have taken ledgers, with what was appended to them, out of the list of a log."""
+    for fault in injected(run):
+        if fault["kind"] in PUTS_BACK:
+            yield f"{fault_text(fault)} may have taken ledgers out of a log, and their entries are not judged"
+
+
 class Log(Checker):
     """Finds what no strictly serializable log shows its readers."""
 
@@ -162,7 +171,7 @@ class Log(Checker):
         known = {number: name for name, number in run.clients.items()}
         given = replace(given, caller_names={**given.caller_names, **known}, began_ns=run.began_ns)
         judged_log = judge_log(given)
-        lacking = [*run.shortcomings(_RESTS_ON), *unread]
+        lacking = [*run.shortcomings(_RESTS_ON), *unread, *_undone(run)]
         passes = int((columns["kind"] == Kind.PASS).sum())
         verdict = judged_log.verdict
         if verdict is Verdict.VALID and lacking:

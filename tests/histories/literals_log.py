@@ -48,6 +48,6 @@ of_a_log(
 )
 of_a_log(
     "log/G-single-realtime",
-    [TWO, seen((7, 0), at=(100, 110), closed=True), END],
+    [TWO, seen((7, 0), at=(100, 110), end=1), END],
     lawful=[TWO, seen((7, 0), at=(100, 110)), END],
 )

@@ -64,11 +64,11 @@ def seen(
     *entries: Entry,
     at: tuple[int, int],
     handle: int = 1,
-    closed: bool = False,
+    end: int = -1,
     opened: tuple[int, ...] = (),
     **columns: Any,
 ) -> list[Fact]:
-    """A pass of the reader, which found the last ledger open or ``closed``.
+    """A pass of the reader, which found the last ledger open, or closed at ``end``.
 
     It opened the ledgers of which it read anything, unless stated otherwise.
     """
@@ -82,8 +82,8 @@ def seen(
             Kind.OPEN,
             ledger=ledger,
             seq=first + place + 1,
-            result=9 if closed else -1,
-            lac=9,
+            result=end,
+            lac=9 if end < 0 else end,
             **mine,
             **times,
         )

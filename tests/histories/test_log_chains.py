@@ -17,6 +17,7 @@ from evidence.codes import Kind, Outcome
 from evidence.exchange.chains import Chain, chains_of
 from evidence.findings import Judgement, Verdict
 from tests.histories.agreement import disagreements
+from tests.histories.boots import fault
 from tests.histories.story import Fact, chunk, facts
 from tests.histories.story_chain import BORN, chain_facts, last, put, seen
 from tests.histories.strategies import steady
@@ -53,7 +54,7 @@ def lawful(
         kept += [(ledger, entry) for entry in range(final)]
         ends.append((ledger, final - 1))
         if random.random() < 0.5 and kept and kept[-1][0] == ledger and number:
-            history += seen(*kept, at=(now, now + 3), handle=1 + len(history), closed=True)
+            history += seen(*kept, at=(now, now + 3), handle=1 + len(history), end=9)
             now += 5
     history += last(*ends, at=(now + 50, now + 60))
     return Chain("events", BORN, ids, tuple(since)), facts(history), kept
@@ -159,6 +160,19 @@ def test_a_log_that_was_not_read_whole_at_the_end_is_never_valid(final: list[Fac
     result = of([*history, *seen((7, 0), (7, 1), at=(20, 25))], chain)
     assert result.verdict is Verdict.UNKNOWN
     assert result.notes[0] == note
+
+
+def test_a_log_whose_list_was_put_back_is_never_valid() -> None:
+    """Ledger 8 is in the list no more: what was appended to it, and read, is not known to be of this log."""
+    chain = Chain("events", BORN, (7,), (5,))
+    history = facts([put(7, 0, (10, 11)), put(8, 0, (60, 61)), last((7, 0), at=(900, 950))])
+    reader = seen((7, 0), (8, 0), at=(70, 71))
+    skipped = "1 pass through a log showed entries that are in none of the logs, or not recorded"
+    assert judged([history], chain_facts(chain)).verdict is Verdict.VALID
+    unread = judged([[*history, *reader]], chain_facts(chain))
+    assert (unread.verdict, unread.notes[0]) == (Verdict.UNKNOWN, skipped)
+    for kind, verdict in (("restore_metadata", Verdict.UNKNOWN), ("kill", Verdict.VALID)):
+        assert judged([history], chain_facts(chain, faults=(fault(3, kind, "zk1"),))).verdict is verdict
 
 
 def test_evidence_that_is_damaged_or_open_ended_is_never_valid() -> None:
