@@ -150,7 +150,8 @@ class _Conclusion:
         self.whose = {kind: found.marks(kind) for kind in (*_HAD, *_ANSWERED)}
         ledger, deleted_ns = facts.columns(RELEASED).values()
         born_ns = facts.at(BORN, "invoked_ns", ledger, missing=-1)
-        self.released, self.reborn = set(ledger.tolist()), ledger[born_ns > deleted_ns].tolist()
+        self.released = set(ledger.tolist())
+        self.reborn = sorted({*ledger[born_ns > deleted_ns].tolist(), *self.histories.created_again})
         ledgers, up_to = facts.memo(promised_up_to)
         everything = Spans.from_ranges(ledgers, 0, up_to) | found.spans("promised")
         self.promised = everything.without(self.released)
@@ -313,7 +314,7 @@ class _Conclusion:
             yield "no entry was promised to anyone"
         for ledger in self.reborn:
             name = self.run.ledger_text(ledger)
-            yield f"{name}: created again after a delete, so which of the two was promised what is unknown"
+            yield f"{name}: its id was given again, so which of the two was promised what is unknown"
         yield from put_back_notes(self.histories, self.run)
         ledgers = self.unavailable.ledgers()
         yield from some_notes(ledgers, self._unavailable, "ledger", " with unavailable entries")

@@ -66,6 +66,15 @@ class Histories:
         return found
 
     @cached_property
+    def created_again(self) -> frozenset[int]:
+        """Ids that a create gave again: a later chain begins with a version that no fault put back."""
+        return frozenset(
+            ledger
+            for ledger, chains in self.chains.items()
+            if any(rows and not rows[0].put_back for rows in chains[1:])
+        )
+
+    @cached_property
     def behind(self) -> frozenset[Version]:
         """Versions that followed metadata which a fault of the run had put back, and the put back ones.
 

@@ -133,7 +133,16 @@ def was_released(history: list[Fact], ledger: int) -> bool:
 
 
 def was_created_again(history: list[Fact], ledger: int) -> bool:
-    """Whether a create gave the id again, after a delete that may have been sent was first invoked."""
+    """Whether a create gave the id again, after a delete that may have been sent was first invoked.
+
+    Or after a fault put the metadata back to a time when there was no such ledger.
+    """
+    versions = [row for row in rows(history, "ledgers") if row["ledger"] == ledger]
+    for back in (row for row in versions if row["put_back"]):
+        later = [row["zxid"] for row in versions if row["zxid"] > back["zxid"] and row["state"] != 0]
+        backs = [row["zxid"] for row in versions if row["put_back"] and row["zxid"] > back["zxid"]]
+        if back["state"] == 0 and later and min(later) < min(backs, default=NEVER):
+            return True
     mine = [row for row in operations(history, Kind.CREATE, Kind.DELETE) if row["ledger"] == ledger]
     made = [row["invoked_ns"] for row in mine if row["kind"] == Kind.CREATE and row["outcome"] == Outcome.OK]
     gone = [

@@ -12,6 +12,7 @@ from evidence.findings import Verdict
 from evidence.schemas import OPERATIONS
 from tests.histories.boots import boot, fault, fenced, said, took
 from tests.histories.story import (
+    SIZE,
     Fact,
     acked,
     answered,
@@ -171,6 +172,22 @@ def test_an_id_that_is_used_again_after_the_metadata_was_put_back_is_no_second_a
     assert reused.judgements["order"].verdict is Verdict.VALID
     other = [created(ledger=2), back(1, 0, ledger=2), created(), closed(0)]
     assert {"order/acked_twice", "content/two_writings"} <= kinds_found(verdict_on(TWICE, other, stale))
+
+
+@pytest.mark.parametrize("size_bytes", [64, SIZE])
+def test_which_of_two_ledgers_with_one_id_was_promised_what_is_unknown(size_bytes) -> None:
+    """Only the second one has its entry: that says nothing of the first one's, however alike they are."""
+    late = {"handle": 2, "invoked_ns": 62, "completed_ns": 63}
+    first = [operation(Kind.CREATE), acked(0), created(), back(1, 0, earliest_ns=50)]
+    add = acked(0, seq=9, size_bytes=size_bytes, **late)
+    end = later(closed(0, length_bytes=size_bytes), 102)
+    second = [operation(Kind.CREATE, seq=8, **late), later(created(), 101), add, end]
+    last = [opened(0), kept(0, size_bytes=size_bytes), found(0)]
+    durability = verdict_on(first, second, last).judgements["durability"]
+    assert (durability.verdict, durability.undecided) == (Verdict.UNKNOWN, (1,))
+    assert any("its id was given again" in note for note in durability.notes)
+    restored = [acked(0), created(), back(0), later(closed(0), 101), opened(0), kept(0), found(0)]
+    assert verdict_on(restored).judgements["durability"].verdict is Verdict.VALID
 
 
 def test_an_id_that_is_used_again_after_a_client_had_deleted_the_first_ledger_parts_the_two() -> None:
