@@ -16,7 +16,7 @@ from typing import NamedTuple
 from checkers.facts.alterations import put_back_hidden, put_back_notes
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import HIGHEST_ACKED, HIGHEST_LAC, RELEASED, histories, operations_fact
-from checkers.facts.parts import acked, delivered, entries_of, recovered
+from checkers.facts.parts import acked, delivered, entries_of, flagged, recovered
 from checkers.facts.promises import (
     PROMISES,
     Promises,
@@ -32,7 +32,7 @@ from checkers.judging.checker import Checker
 from checkers.judging.contract import Batch, LedgerFacts, Rows, RunFacts, by_ledger, value_at
 from checkers.judging.found import Found, ledger_rows, set_rows
 from checkers.sets.spans import LAST_ENTRY, Ints, Spans
-from evidence.codes import NEVER, Kind, Outcome
+from evidence.codes import NEVER, Flag, Kind, Outcome
 from evidence.findings import Finding, Judgement
 from protocol.wording import counted
 
@@ -44,12 +44,22 @@ def _ok(kind: Kind, rows: Rows) -> Rows:
     return rows.where(kind=kind, outcome=Outcome.OK)
 
 
+def _opened_closed(rows: Rows) -> Rows:
+    """Opens without recovery that returned an end; -1 also stands for a ledger that is open."""
+    opens = _ok(Kind.OPEN, rows)
+    return opens.filter(~flagged(opens, Flag.RECOVERY) & (opens["result"] >= 0))
+
+
 CREATED = operations_fact("created", partial(_ok, Kind.CREATE), key=_HANDLE)
 """The handles that created a ledger. Only their close says where it ends: a reader's says nothing of it."""
 CLOSED = operations_fact("closed", partial(_ok, Kind.CLOSE), key=(*_HANDLE, "result"), values=_FIRST)
 """By handle and last entry: the first close that ended ok, and when the first answer came."""
 RECOVERED = operations_fact("recovered", recovered, key=("ledger", "client", "result"), values=_FIRST)
 """By client and last entry: the first open with recovery that ended ok."""
+OPENED_CLOSED = operations_fact(
+    "opened_closed", _opened_closed, key=("ledger", "client", "result"), values=_FIRST
+)
+"""By client and last entry: the first open without recovery that found the ledger closed there."""
 
 
 class Report(NamedTuple):
@@ -68,16 +78,17 @@ class Report(NamedTuple):
 
 
 def reports(facts: LedgerFacts) -> Mapping[int, Sequence[Report]]:
-    """By ledger what clients received of its end: closes of its writers, then recoveries."""
+    """By ledger what clients received of its end: closes of its writers, recoveries, then other opens."""
     created = set(facts.rows(CREATED))
     found: dict[int, list[Report]] = {}
     for ledger, client, handle, end, seq, at_ns in facts.rows(CLOSED):
         if (ledger, client, handle) in created:
             report = Report(ledger, client, end, seq, at_ns, "got ok for its close at")
             found.setdefault(ledger, []).append(report)
-    for ledger, client, end, seq, at_ns in facts.rows(RECOVERED):
-        report = Report(ledger, client, end, seq, at_ns, "recovered it and received its end")
-        found.setdefault(ledger, []).append(report)
+    for fact, how in ((RECOVERED, "recovered it"), (OPENED_CLOSED, "opened it")):
+        for ledger, client, end, seq, at_ns in facts.rows(fact):
+            report = Report(ledger, client, end, seq, at_ns, f"{how} and received its end")
+            found.setdefault(ledger, []).append(report)
     return found
 
 
@@ -89,7 +100,7 @@ class Closing(Checker):
     needed = "whole evidence, and a CLOSED version of every ledger with a promised entry"
     kinds = ("closed_below", "two_ends", "closed_unwritten")
     figures = ("closed_ledgers", "promised")
-    facts = (*PROMISES, CREATED, CLOSED, RECOVERED)
+    facts = (*PROMISES, CREATED, CLOSED, RECOVERED, OPENED_CLOSED)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """Promised entries above the lowest close of their ledger; how many others are above its LAC."""

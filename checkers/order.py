@@ -3,8 +3,8 @@
 Source: the replication protocol ("Guarantees": read in the order written, the same sequence for
 all; an add is acknowledged when all with lower ids are, also to a writer that chooses the ids). The
 recorder says beside each row which id was due; that two readers see the same bytes
-under one id is :mod:`checkers.content`. A read of a range delivers all of it or does not end ok
-(``LedgerHandle#readAsync``); a batch read may deliver less.
+under one id is :mod:`checkers.content`. A read of a range, confirmed or not, delivers all of it or does not
+end ok (``LedgerHandle#readEntriesInternalAsync``); a batch read may deliver less. No read delivers more.
 Each id is acknowledged once by its ledger: where a fault of the run put the metadata back,
 another ledger may have had the same id.
 """
@@ -48,7 +48,7 @@ class ShortRead(NamedTuple):
 
 
 class OutOfOrder(NamedTuple):
-    """The proof of an operation on another id than was due: the ledger's first."""
+    """The proof of an operation on another id than was due (-1: on one more than any): the ledger's first."""
 
     client: int
     seq: int
@@ -78,11 +78,14 @@ class Order(Checker):
         wrong_read = (entries["expected"] >= 0) & (entries["entry"] != entries["expected"])
         failed = rows.where(kind=Kind.READ).memo(of_plan)
         failed = failed.filter(np.isin(failed["outcome"], (Outcome.FAIL, Outcome.UNKNOWN)))
-        short = _short_reads(rows)
+        ranges = rows.memo(_ranges)
+        long = ranges.filter(ranges["result"] > ranges["last"] - ranges["entry"] + 1)
+        short = _short_reads(ranges)
         missing_from = short["entry"] + short["result"]
         return Found.from_tables(
             _out_of_order("added_out_of_order", adds.filter(wrong_add), "result"),
             _out_of_order("read_out_of_order", entries.filter(wrong_read), "entry"),
+            _delivered_beyond(long),
             set_rows("acked_twice", _twice(rows.memo(acked))),
             span_rows("ended_short", short["ledger"], missing_from, short["last"]),
             ledger_rows(
@@ -108,12 +111,23 @@ class Order(Checker):
         )
 
 
-def _short_reads(rows: Rows) -> Rows:
-    """Confirmed reads of a range that ended ok with fewer entries."""
+def _ranges(rows: Rows) -> Rows:
+    """Reads of a range that ended ok, and the number of entries that they returned is known."""
     reads = rows.where(kind=Kind.READ, outcome=Outcome.OK)
-    reads = reads.filter(~flagged(reads, Flag.UNCONFIRMED | Flag.BATCH))
-    reads = reads.filter((reads["last"] >= 0) & (reads["result"] >= 0))
-    return reads.filter(reads["result"] < reads["last"] - reads["entry"] + 1)
+    return reads.filter((reads["last"] >= 0) & (reads["result"] >= 0))
+
+
+def _short_reads(ranges: Rows) -> Rows:
+    """Those that returned fewer entries than they were asked for, and may not."""
+    whole = ranges.filter(~flagged(ranges, Flag.BATCH))
+    return whole.filter(whole["result"] < whole["last"] - whole["entry"] + 1)
+
+
+def _delivered_beyond(reads: Rows) -> pa.Table:
+    """Reads that returned more entries than they were asked for; nothing was due after the last one."""
+    number = reads["entry"] + reads["result"] - 1
+    proof = proof_columns(OutOfOrder._fields, reads, number=number, expected=np.full(reads.num_rows, -1))
+    return ledger_rows("read_out_of_order", reads["ledger"], number, proof=proof)
 
 
 def _out_of_order(kind: str, rows: Rows, column: str) -> pa.Table:
@@ -133,12 +147,13 @@ def _rows(found: Found, run: RunFacts) -> Iterator[Finding]:
         how = "acknowledged as" if kind == "added_out_of_order" else "delivered as"
         for ledger, first, last, number, proof in found.by_ledger(kind):
             client, seq, entry, due = OutOfOrder(*proof)
+            instead = f"entry {due}" if due >= 0 else "none"
             yield run.finding(
                 f"order/{kind}",
                 (ledger, first, last, number),
                 f"{why} ({counted(number, 'time')})",
                 f"{run.client_name(client)}, {operation_text(seq)}: "
-                f"{how} entry {entry} where entry {due} was due",
+                f"{how} entry {entry} where {instead} was due",
             )
 
 

@@ -5,6 +5,9 @@ Ask for them by ``rows.memo``: then each is worked out once for all checkers.
 
 from __future__ import annotations
 
+import numpy as np
+import pyarrow as pa
+
 from checkers.judging.contract import Rows
 from checkers.sets.marks import Marks
 from checkers.sets.spans import Bools, Spans
@@ -79,9 +82,24 @@ def signed(rows: Rows) -> Marks:
 
 def received_lac(rows: Rows) -> tuple[Rows, ...]:
     """The rows in which a client received a LAC, kind by kind."""
-    parts = (rows.where(kind=kind, outcome=Outcome.OK).memo(_with_lac) for kind in TELLING)
-    return tuple(part for part in parts if part.num_rows)
+    parts = [rows.where(kind=kind, outcome=Outcome.OK) for kind in TELLING]
+    received = (
+        part.memo(_answers if kind == Kind.LAC else _with_lac)
+        for kind, part in zip(TELLING, parts, strict=True)
+    )
+    return tuple(part for part in received if part.num_rows)
 
 
 def _with_lac(rows: Rows) -> Rows:
     return rows.filter(rows["lac"] >= 0)
+
+
+def _answers(rows: Rows) -> Rows:
+    """LAC reads with their LAC: the answer that the caller got, where the handle's LAC stayed below it.
+
+    The client raises its handle to the answer first (``LedgerHandle#asyncReadExplicitLastConfirmed``).
+    """
+    if (rows["result"] <= rows["lac"]).all():
+        return _with_lac(rows)
+    columns = {name: rows[name] for name in rows} | {"lac": np.maximum(rows["lac"], rows["result"])}
+    return _with_lac(Rows.from_table(pa.table(columns)))

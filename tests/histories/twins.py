@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from itertools import pairwise
 from typing import Any
 
 from evidence.codes import NEVER, Flag, Holding, Kind, Outcome, Proof
@@ -16,10 +15,8 @@ from tests.histories.rows import (
     Row,
     chain,
     complete_chain,
-    contents,
     end_of,
     has,
-    has_wrong_length,
     last_pass,
     ledgers_of,
     ok,
@@ -28,7 +25,6 @@ from tests.histories.rows import (
     was_created_again,
     was_released,
     write_set,
-    wrong_length,
 )
 from tests.histories.story import BOOKIES, Fact
 
@@ -60,7 +56,12 @@ def acked_entries(history: list[Fact], ledger: int) -> set[int]:
 
 def tells(row: Row) -> bool:
     telling = (Kind.ADD, Kind.OPEN, Kind.READ, Kind.LAC, Kind.FORCE)
-    return row["kind"] in telling and ok(row) and row["lac"] >= 0
+    return row["kind"] in telling and ok(row) and received_lac(row) >= 0
+
+
+def received_lac(row: Row) -> int:
+    """The LAC that the caller got: of a LAC read the higher of its answer and what its handle holds then."""
+    return max(row["lac"], row["result"]) if row["kind"] == Kind.LAC else int(row["lac"])
 
 
 def promised_before_close(history: list[Fact], ledger: int) -> set[int]:
@@ -70,7 +71,7 @@ def promised_before_close(history: list[Fact], ledger: int) -> set[int]:
         if row["ledger"] != ledger:
             continue
         if tells(row):
-            promised |= set(range(row["lac"] + 1))
+            promised |= set(range(received_lac(row) + 1))
         if row["kind"] == Kind.ENTRY and ok(row) and row["entry"] >= 0 and not has(row, Flag.UNCONFIRMED):
             promised.add(row["entry"])
     return promised
@@ -180,8 +181,8 @@ def durability(history: list[Fact]) -> TwinResult:
     things: Things = Counter()
     judged = unavailable = 0
     for ledger in ledgers_of(history):
+        unavailable += was_created_again(history, ledger)
         if was_released(history, ledger):
-            unavailable += was_created_again(history, ledger)
             continue
         gone = [r for r in rows(history, "ledgers") if r["ledger"] == ledger and r["state"] == 0]
         entries = promised_entries(history, ledger)
@@ -239,7 +240,8 @@ def reported_ends(history: list[Fact], ledger: int) -> set[int]:
 
 
 def telling_ends(history: list[Fact], ledger: int) -> list[Row]:
-    """The operations that returned where the ledger ends: their writers' closes, and recoveries."""
+    """The operations that returned where the ledger ends: their writers' closes, recoveries, and any
+    open that found it closed, unless it returned -1, which an open ledger returns as well."""
     writers = {
         (row["client"], row["handle"])
         for row in operations(history, Kind.CREATE)
@@ -252,7 +254,7 @@ def telling_ends(history: list[Fact], ledger: int) -> list[Row]:
         and ok(row)
         and (
             (row["kind"] == Kind.CLOSE and (row["client"], row["handle"]) in writers)
-            or (row["kind"] == Kind.OPEN and has(row, Flag.RECOVERY))
+            or (row["kind"] == Kind.OPEN and (has(row, Flag.RECOVERY) or row["result"] >= 0))
         )
     ]
 
@@ -275,7 +277,12 @@ def order(history: list[Fact]) -> TwinResult:
     times = {where: number for where, number in times.items() if not was_put_back(history, where[0])}
     things |= Counter(("acked_twice", *where) for where, number in times.items() if number > 1)
     for row in operations(history, Kind.READ):
-        if ok(row) and min(row["last"], row["result"]) >= 0 and not has(row, Flag.UNCONFIRMED | Flag.BATCH):
+        if not ok(row) or min(row["last"], row["result"]) < 0:
+            continue
+        asked = row["last"] - row["entry"] + 1
+        if row["result"] > asked:
+            things["read_out_of_order", row["ledger"]] += 1
+        if not has(row, Flag.BATCH):
             missing = range(row["entry"] + row["result"], row["last"] + 1)
             things |= Counter(("ended_short", row["ledger"], entry) for entry in missing)
     return concluded(things, seen > 0)
@@ -334,7 +341,7 @@ def lac(history: list[Fact]) -> TwinResult:
         closes = [row for row in chain(history, ledger) if row["state"] == 3]
         first = min(closes, key=lambda row: (row["latest_ns"], row["version"]), default=None)
         if first and first["latest_ns"] != NEVER:
-            later = [row["lac"] for row in mine if row["invoked_ns"] > first["latest_ns"]]
+            later = [received_lac(row) for row in mine if row["invoked_ns"] > first["latest_ns"]]
             beyond = range(first["last_entry"] + 1, max(later, default=-1) + 1)
             things |= Counter(("beyond_close", ledger, entry) for entry in beyond)
         things |= Counter(("covers_unsent", ledger, entry) for entry in unsent(history, ledger, mine))
@@ -361,40 +368,4 @@ def unsent(history: list[Fact], ledger: int, tellings: list[Row]) -> set[int]:
     if not any(row["entry"] >= 0 for row in adds):
         return set()
     tried = {row["entry"] for row in adds if row["outcome"] != Outcome.FAIL}
-    return set(range(max((row["lac"] for row in tellings), default=-1) + 1)) - tried
-
-
-def metadata(history: list[Fact]) -> TwinResult:
-    things: Things = Counter()
-    for ledger in ledgers_of(history):
-        versions = contents(history, ledger)
-        wrong = {
-            "malformed": sum(is_malformed(version) for version in versions),
-            "illegal_move": sum(follows(old, new) for old, new in pairwise(versions)),
-            "two_versions": sum(old["version"] == new["version"] for old, new in pairwise(versions)),
-            wrong_length(history, versions): int(has_wrong_length(history, versions, ledger)),
-        }
-        things += Counter({(kind, ledger): number for kind, number in wrong.items()})
-    return concluded(things, any(chain(history, ledger) for ledger in ledgers_of(history)))
-
-
-def is_malformed(version: Row) -> bool:
-    firsts = [part["first_entry"] for part in version["fragments"]]
-    shapes = [len(set(part["bookies"])) == len(part["bookies"]) for part in version["fragments"]]
-    sizes = [len(part["bookies"]) == version["ensemble"] for part in version["fragments"]]
-    if version["state"] == 3 and any(first > version["last_entry"] + 1 for first in firsts):
-        return True
-    return firsts[:1] != [0] or firsts != sorted(set(firsts)) or not all(shapes) or not all(sizes)
-
-
-def follows(old: Row, new: Row) -> bool:
-    """Whether ``new`` is a later version and may not follow."""
-    if new["version"] == old["version"]:
-        return False
-    if any(old[name] != new[name] for name in ("ensemble", "write_quorum", "ack_quorum")):
-        return True
-    firsts = [[part["first_entry"] for part in row["fragments"]] for row in (old, new)]
-    if firsts[1][: len(firsts[0])] != firsts[0] or new["state"] < old["state"]:
-        return True
-    moved = any(old[name] != new[name] for name in ("last_entry", "length_bytes"))
-    return bool(old["state"] == 3 and (moved or firsts[0] != firsts[1]))
+    return set(range(max(map(received_lac, tellings), default=-1) + 1)) - tried

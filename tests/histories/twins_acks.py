@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Direction, Kind, Message, Outcome, Status
-from tests.histories.rows import complete_chain, proven, rows, write_set
+from tests.histories.rows import Row, complete_chain, proven, rows, write_set
 from tests.histories.story import Fact
-from tests.histories.twins import tells
+from tests.histories.twins import received_lac, tells
 
 Added = tuple[int, int, int]
 """(ledger, entry, client)."""
@@ -136,7 +136,10 @@ def acked_by_replaced(history: list[Fact], run: RunFacts) -> set[Added]:
 
 
 def forced_too_soon(history: list[Fact], run: RunFacts) -> list[tuple[int, int]]:
-    """(ledger, highest entry acknowledged before) of forces that fewer than AQ bookies had confirmed."""
+    """(ledger, highest entry acknowledged before) of forces that too few bookies had confirmed.
+
+    By each version they are fewer than AQ of some write set; where one was not seen, fewer than AQ at all.
+    """
     if not judges(run):
         return []
     seen = {row["source"] for row in rows(history, "frames")} & set(run.clients.values())
@@ -154,9 +157,24 @@ def forced_too_soon(history: list[Fact], run: RunFacts) -> list[tuple[int, int]]
             and force["invoked_ns"] <= row["forwarded_ns"] <= force["completed_ns"]
         }
         quorum = ack_quorum(history, force["ledger"])
-        if quorum is not None and force["client"] in seen and len(results) < quorum:
+        if quorum is None or force["client"] not in seen:
+            continue
+        versions = [row for row in rows(history, "ledgers") if row["ledger"] == force["ledger"]]
+        numbers = {row["version"] for row in versions}
+        enough = len(results) >= quorum
+        if numbers == set(range(len(numbers))):
+            enough = any(in_each_write_set(results, row, run) for row in versions if row["state"] != 0)
+        if not enough:
             found.append((force["ledger"], force["entry"]))
     return found
+
+
+def in_each_write_set(bookies: set[int], version: Row, run: RunFacts) -> bool:
+    """Whether AQ of the bookies have each entry that can still be written by this version."""
+    first = version["fragments"][-1]["first_entry"]
+    given = [write_set(version, first + number) for number in range(version["ensemble"])]
+    sets = [{run.bookies.get(name) for name in names} for names in given]
+    return all(len(bookies & each) >= version["ack_quorum"] for each in sets)
 
 
 def acknowledged_by(history: list[Fact], run: RunFacts, place: tuple[int, int], by_ns: int) -> int:
@@ -189,7 +207,9 @@ def covers_unacked(history: list[Fact], run: RunFacts) -> set[tuple[int, int]]:
             or not complete_chain(history, ledger)
         ):
             continue
-        tried = {row["entry"] for row in adds if row["ledger"] == ledger and row["entry"] <= record["lac"]}
+        tried = {
+            row["entry"] for row in adds if row["ledger"] == ledger and row["entry"] <= received_lac(record)
+        }
         late = {e for e in tried if acknowledged_by(history, run, (ledger, e), at_ns) < quorum}
         found |= {(ledger, entry) for entry in late}
     return found

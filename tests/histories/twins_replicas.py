@@ -10,7 +10,7 @@ from typing import Any
 from checkers.facts.boots import Health
 from evidence.codes import Flag, Holding
 from tests.histories.rows import has, rows, write_set
-from tests.histories.twins import TwinResult, tells, was_released
+from tests.histories.twins import TwinResult, received_lac, tells, was_released
 
 AT_ONCE = ("kill", "wipe")
 CHANGES = ("started", "exit", "znode_created", "znode_gone", "repair_disabled", "repair_enabled")
@@ -109,7 +109,7 @@ def _deleted(history: list[Any], ledger: int) -> bool:
 
 def _lac(history: list[Any], ledger: int) -> int:
     results = [row for row in rows(history, "operations") if row["ledger"] == ledger and tells(row)]
-    return max((row["lac"] for row in results if not has(row, Flag.FINAL)), default=-1)
+    return max((received_lac(row) for row in results if not has(row, Flag.FINAL)), default=-1)
 
 
 def _answers(rows: list[Any], ledger: int, entry: int, bookie: int) -> list[Any]:

@@ -54,6 +54,12 @@ def test_a_close_below_a_told_lac_is_wrong():
     assert kinds(judged(unsure(0), lac_read(0), created(), closed(-1)), "closing") == [("closed_below", 0, 0)]
 
 
+def test_the_answer_to_a_lac_read_is_a_promise_even_if_the_handle_did_not_keep_it():
+    history = [lac_read(0, result=2), created(), closed(0)]
+    assert kinds(judged(history), "closing") == [("closed_below", 1, 2)]
+    assert kinds(judged(lac_read(2, result=0), created(), closed(2)), "closing") == []
+
+
 def test_a_delete_excuses_only_a_close_that_came_later():
     early = [acked(0), created(), closed(-1, latest_ns=5)]
     assert closing(*early, deleted(invoked_ns=9)).findings
@@ -101,7 +107,19 @@ def test_two_recoverers_must_agree():
     history = [acked(0), created(), closed(0), opened(0)]
     assert not closing(*history, recovered(0)).findings
     assert closing(*history, recovered(1)).findings
-    assert not closing(*history, recovered(1, flags=0, lac=-1)).findings
+
+
+def test_an_open_without_recovery_that_found_the_ledger_closed_reports_its_end():
+    """-1 reports nothing: an open of a ledger that is open returns it too."""
+    history = [[acked(entry) for entry in range(10)], created(), closed(9), opened(9)]
+    assert kinds(judged(history, recovered(5, flags=0)), "closing") == [("two_ends", 6, 9)]
+    assert closing(history, recovered(5, flags=0)).findings[0].proof == (
+        "reader opened it and received its end 5 (operation 41)",
+        "metadata version 1: CLOSED at 9",
+    )
+    assert not closing(history, recovered(9, flags=0)).findings
+    assert not closing(history, recovered(-1, flags=0, lac=9)).findings
+    assert not closing(history, recovered(5, flags=0, outcome=Outcome.UNKNOWN)).findings
 
 
 def test_a_promised_ledger_that_was_never_closed_proves_nothing():

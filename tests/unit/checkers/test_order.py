@@ -1,5 +1,7 @@
 """Ids are given and delivered in sequence, each once."""
 
+import pytest
+
 from checkers.judging.judge import judge
 from evidence.codes import Flag, Kind, Outcome
 from evidence.findings import Verdict
@@ -101,10 +103,25 @@ def test_short_reads_of_several_ledgers_have_a_proof_each():
     assert found[2].proof == ("reader, operation 32: a read of entry 0 ended ok with 0 entries",)
 
 
-def test_a_read_that_is_not_ok_or_not_confirmed_or_of_a_batch_may_end_short():
+def test_a_read_that_is_not_ok_or_of_a_batch_may_end_short():
     assert not order(acked(0), read(0, 4, 3, outcome=Outcome.UNKNOWN)).findings
-    assert not order(acked(0), read(0, 4, 3, flags=Flag.UNCONFIRMED)).findings
     assert not order(acked(0), read(0, 4, 3, flags=Flag.BATCH)).findings
+
+
+def test_an_unconfirmed_read_that_ends_ok_delivers_all_too():
+    assert kinds(judged(read(0, 4, 3, flags=Flag.UNCONFIRMED)), "order") == [("ended_short", 3, 4)]
+    assert not order(acked(0), read(0, 4, 5, flags=Flag.UNCONFIRMED)).findings
+
+
+@pytest.mark.parametrize("flags", [0, Flag.UNCONFIRMED, Flag.BATCH])
+def test_no_read_delivers_more_than_it_was_asked_for(flags):
+    rows = [delivered(entry) for entry in range(6)]
+    verdict = judged(rows, read(0, 4, 6, flags=flags))
+    assert kinds(verdict, "order") == [("read_out_of_order", 5, 5)]
+    assert verdict.judgements["order"].findings[0].proof == (
+        "reader, operation 30: delivered as entry 5 where none was due",
+    )
+    assert not order(rows, read(0, 5, 6, flags=flags)).findings
 
 
 def test_two_acknowledgements_are_found_wherever_in_their_block_they_are():
