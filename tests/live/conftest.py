@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.running import Fencepost, Start, begun
+from tests.live.running import Fencepost, Start, begun, no_spark
+
+
+@pytest.fixture
+def without_spark() -> Iterator[None]:
+    """Runs of this test are judged without Spark; for tests that are not about how runs are judged."""
+    with no_spark():
+        yield
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,11 @@ from tests.live.terminal import as_in_a_terminal
 ROOT = Path(__file__).resolve().parents[2]
 RUN_TIMEOUT_S = 900
 _POLL_S = 0.05
+_PROGRAM = "from cli.main import main; main()"
+_WITHOUT_SPARK = (
+    f"import harness.judging, tests.inline as t; harness.judging.session_in = t.session_in; {_PROGRAM}"
+)
+_program = ContextVar("program", default=_PROGRAM)
 
 
 def wait_until(condition: Callable[[], bool], what: str | Callable[[], str], timeout_s: float = 180) -> None:
@@ -183,6 +189,19 @@ class Fencepost:
                 one.kill()
 
 
+@contextlib.contextmanager
+def no_spark() -> Iterator[None]:
+    """Calls of this block judge in their own process: ``tests/spark`` shows that Spark judges alike.
+
+    A Spark session costs eight seconds of processor time.
+    """
+    token = _program.set(_WITHOUT_SPARK)
+    try:
+        yield
+    finally:
+        _program.reset(token)
+
+
 Start = Callable[..., Fencepost]
 """Starts the command with its arguments; where its results go, and its standard input, may be given."""
 
@@ -190,7 +209,7 @@ Start = Callable[..., Fencepost]
 def begun(*arguments: str, results: Path, stdin: int | None = None) -> Fencepost:
     """A call that has just been started."""
     process = subprocess.Popen(
-        [sys.executable, "-c", "from cli.main import main; main()", *arguments],
+        [sys.executable, "-c", _program.get(), *arguments],
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bench.raw.folder import make
 from bench.raw.shape import Shape
 from evidence.codes import Kind
@@ -17,6 +19,7 @@ from pipeline.tables import read_table
 from tests.inline import INLINE
 from tests.live.running import Start
 
+pytestmark = pytest.mark.usefixtures("without_spark")
 ENTRIES = 250
 PLAN = f"""\
 name: try/as-recorded

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import signal
 
+import pytest
+
 from evidence.codes import Message
 from evidence.raw.wirelog import decode_segment
 from tests.live.running import Start
 
+pytestmark = pytest.mark.usefixtures("without_spark")
 PLAN = """\
 name: try/messages
 source: {{document: BP-46}}

@@ -8,6 +8,7 @@ import pytest
 
 from tests.live.running import Fencepost, Start
 
+pytestmark = pytest.mark.usefixtures("without_spark")
 ROUNDS = 2
 PLAN = """\
 name: try/decisions

@@ -11,6 +11,7 @@ import pytest
 
 from tests.live.running import ROOT, Start, document_in
 
+pytestmark = pytest.mark.usefixtures("without_spark")
 FORCE = """\
 name: test/forced-too-soon
 source: {document: BP-14, section: force}

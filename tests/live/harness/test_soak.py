@@ -12,6 +12,8 @@ import pytest
 from tests.live.length import quick_and_long
 from tests.live.running import Start, assert_as_stated
 
+pytestmark = pytest.mark.usefixtures("without_spark")
+
 
 def only_mode(code: int, text: str) -> dict[str, Any]:
     modes = assert_as_stated(code, text)[0]["modes"]

@@ -13,6 +13,7 @@ from plans.load import find
 from tests.live.defects import never_fenced
 from tests.live.running import Fencepost, Start, document_in
 
+pytestmark = pytest.mark.usefixtures("without_spark")
 AS_EXPECTED, UNKNOWN, ANOMALY = 0, 3, 4
 FENCES = sorted(
     f"{path.parent.name}/{path.stem}"

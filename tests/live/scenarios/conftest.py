@@ -20,7 +20,7 @@ Stated = Callable[..., dict[str, dict[str, Any]]]
 
 
 @pytest.fixture
-def stated(fencepost: Start) -> Stated:
+def stated(fencepost: Start, without_spark: None) -> Stated:
     def run(row: str, *options: str, document: str = "bp46") -> dict[str, dict[str, Any]]:
         mode, *names = row.split()
         call = fencepost("run", *(f"{document}/{name}" for name in names), "--mode", mode, *options, "--json")
