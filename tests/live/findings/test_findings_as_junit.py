@@ -31,6 +31,7 @@ FAILURES = {
     "JournalPreallocationTest": "preallocationLeavesLargeEntryWhole",
     "LengthDamagedTest": "ledgersBehindDamagedLengthAreInLog",
     "LostWhileDisabledTest": "bookieLostAgainWhileDisabledIsAudited",
+    "MarkDeletedTwiceTest": "markMadeAfterRemovalWithoutAnswerStays",
     "PreallocationFailedTest": "logBeginsAfterFailedPreallocation",
     "RepairUnlockedTest": "closeAfterExpiryLeavesLockOfAnotherWorker",
     "ReplayRejectedTest": "rejectedRecordIsNotSkippedAsInvalid",

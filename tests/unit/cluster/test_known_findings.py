@@ -59,9 +59,9 @@ def test_a_release_before_a_finding_does_not_have_it() -> None:
 @pytest.mark.parametrize(
     ("part", "number", "version"),
     [
-        ("Autorecovery and auditor", 14, "4.16.7"),
-        ("Autorecovery and auditor", 13, "4.17.1"),
-        ("Autorecovery and auditor", 14, "4.17.2"),
+        ("Autorecovery and auditor", 15, "4.16.7"),
+        ("Autorecovery and auditor", 14, "4.17.1"),
+        ("Autorecovery and auditor", 15, "4.17.2"),
         ("Autorecovery and auditor", 10, "4.14.5"),
         ("BP-46's protection", 12, "4.15.5"),
         ("BP-46's protection", 11, "4.16.0"),
