@@ -212,7 +212,7 @@ _PREBOOT = "docs/findings/preboot-not-awaited.md"
 # If recovery reads no entry after the LAC, the length comes from whichever fencing answers arrived first.
 _LENGTH = "docs/findings/recovered-length.md"
 # A writer whose ensemble change ends may count the answers of the bookie that it has replaced.
-_REPLACED = "docs/findings/ensemble-change-in-flight.md"
+_REPLACED = "docs/verdicts.md#known-defects"  # four pages describe ways to it
 ALWAYS = (
     Defect(property="metadata", kind="wrong_length", rate="sometimes", reference=_LENGTH),
     Defect(property="lac", kind="acked_by_replaced", rate="sometimes", reference=_REPLACED),

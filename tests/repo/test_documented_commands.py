@@ -53,7 +53,8 @@ EXECUTED = {
     ),
     LIVE + "test_documented_commands.py": (
         "fencepost run FILE --times 2 --parallel auto",
-        "fencepost run soak/kill9 --mode protected --set for_s=10 --bookkeeper 4.17.3 --results DIR --json",
+        "fencepost run soak/kill9 --mode protected --set for_s=10 --bookkeeper 4.17.3 --bookie-conf FILE "
+        "--results DIR --json",
         "fencepost run fencing/figure --mode unprotected --rounds 1 --results DIR --json --master URL",
         "fencepost run bp46/limbo-late --mode protected --times 2 --json --cure preboot-awaited",
         "fencepost replay latest --times 2 --parallel auto --json",

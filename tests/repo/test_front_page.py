@@ -209,10 +209,27 @@ def test_the_guide_counts_the_severe_findings_of_the_default_storage(root: Path)
 
 
 def test_the_guide_says_which_settings_to_leave_at_their_defaults(root: Path) -> None:
-    """Those whose own finding doctor reports, and none else."""
+    """Those whose own finding doctor reports, and none else; a client without the racks' check loses more."""
     guide = (root / "docs" / "how-to" / "safe-configuration.md").read_text()
-    left = guide.split("- Leave these at their defaults")[1].split("\n- ")[0]
-    assert sorted(re.findall(r"/([\w-]+)\.md\)", left)) == sorted(SETTINGS)
+    left, racks = guide.split("- Leave these at their defaults")[1].split("\n- ")[:2]
+    assert re.findall(r"/([\w-]+)\.md\)", racks) == ["rack-lost-replaced"]
+    assert {*re.findall(r"/([\w-]+)\.md\)", left), "rack-lost-replaced"} == set(SETTINGS)
+
+
+def test_the_guide_tests_an_upgrade_with_the_settings_of_the_reader(root: Path) -> None:
+    guide = (root / "docs" / "how-to" / "safe-configuration.md").read_text()
+    step = guide.split("4. Test an upgrade.")[1].split("\n5. ")[0]
+    runs = re.findall(r"^ +fencepost run .*", step, re.M)
+    assert len(runs) == 3
+    assert [run for run in runs if "--bookie-conf" not in run] == []
+
+
+def test_a_workaround_that_wipes_a_bookie_decommissions_it_first(root: Path) -> None:
+    pages = sorted((root / "docs" / "findings").glob("*.md"))
+    rows = [row for page in pages for row in re.findall(r"^\| \*\*Workaround\*\* .*", page.read_text(), re.M)]
+    wiping = [row for row in rows if "wipe" in row]
+    assert wiping
+    assert [row for row in wiping if "decommission" not in row.partition("wipe")[0]] == []
 
 
 def test_the_heads_of_findings_have_the_settings_that_protect(root: Path) -> None:

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from bench.__main__ import bench
 from cluster.releases import artifacts
+from protocol.modes import DB_STORAGE
 from tests.live.running import ROOT, Start, assert_as_stated, document_in
 from tests.spark.standalone import standalone
 
@@ -62,8 +63,12 @@ def test_a_campaign_runs_on_a_build(fencepost: Start, tmp_path: Path) -> None:
     assert (case.get("classname"), list(case)) == ("fencing/figure", [])
 
 
-def test_a_soak_runs_on_another_release_with_results_elsewhere(fencepost: Start, tmp_path: Path) -> None:
-    words = ("--mode", "protected", "--set", "for_s=10", "--bookkeeper", "4.17.3")
+def test_a_soak_runs_on_another_release_with_settings_and_results_elsewhere(
+    fencepost: Start, tmp_path: Path
+) -> None:
+    conf = tmp_path / "bk_server.conf"
+    conf.write_text(f"openFileLimit=1234\nledgerStorageClass={DB_STORAGE}\n")
+    words = ("--mode", "protected", "--set", "for_s=10", "--bookkeeper", "4.17.3", "--bookie-conf", str(conf))
     run = fencepost("run", "soak/kill9", *words, "--results", str(tmp_path / "shared"), "--json")
     (stored,) = assert_as_stated(*run.finish())
     assert Path(stored["folder"]).is_relative_to(tmp_path / "shared")
