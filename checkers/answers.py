@@ -20,7 +20,7 @@ Mechanism"; ``DataIntegrityCheckImpl#processPreBoot``).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +30,13 @@ import pyarrow.compute as pc
 from checkers.facts.alterations import changes_since, injected
 from checkers.facts.boots import Boot, bookie_of, boot_events, boot_id_of, boot_name, boots_of
 from checkers.facts.disks import altered, on_disks
-from checkers.facts.keeping import durable_since, flushed_since, forgotten_ns, undisturbed
+from checkers.facts.keeping import (
+    durable_since,
+    durable_until,
+    flushed_since,
+    flushed_until,
+    forgotten_ns,
+)
 from checkers.facts.ledgers import RELEASED, histories
 from checkers.facts.versions import in_force
 from checkers.facts.wire import ADDS, FORCED, boot_ids, denies, proven_answers_about_entries, synced
@@ -39,7 +45,7 @@ from checkers.judging.checker import Checker
 from checkers.judging.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.judging.found import Found, Row, capped_rows, first_rows
 from checkers.sets.spans import Spans, ints
-from evidence.codes import Message, Status
+from evidence.codes import NEVER, Message, Status
 from evidence.findings import Finding, Judgement
 
 _OWN, _FLUSHED, _DURABLE = "denied_own_ack", "denied_flushed", "denied_durable"
@@ -158,8 +164,15 @@ def _wrong(denied: pa.Table, batch: Batch, facts: LedgerFacts, run: RunFacts) ->
     owing = facts.memo(_owing, run)
 
     @cache
+    def forgotten(ledger: int, bookie: int) -> int:
+        return forgotten_ns(ledger, bookie, facts, run)
+
     def known(ledger: int, boot_id: int) -> tuple[int, ...]:
-        return (forgotten_ns(ledger, bookie_of(boot_id), facts, run),)
+        return (forgotten(ledger, bookie_of(boot_id)),)
+
+    def unhit(until_ns: Mapping[int, int], ledger: int, boot_id: int) -> tuple[int, ...]:
+        bookie = bookie_of(boot_id)
+        return (min(forgotten(ledger, bookie), until_ns.get(bookie, NEVER)),)
 
     @cache
     def marked(ledger: int, boot_id: int) -> tuple[int, ...]:
@@ -170,12 +183,15 @@ def _wrong(denied: pa.Table, batch: Batch, facts: LedgerFacts, run: RunFacts) ->
 
     acked = _with_answers(denied, _granted(batch.frames, ADDS))
     own, held = _said_before(acked), _on_disk(denied, batch.memo(on_disks), run)
-    flushed, durable = (_kept(acked, run.memo(since)) for since in (flushed_since, durable_since))
+    in_order = partial(unhit, run.memo(flushed_until))
+    flushed = _in_time(_kept(acked, run.memo(flushed_since)), in_order)
+    durable = _in_time(_kept(acked, run.memo(durable_since)), partial(unhit, run.memo(durable_until)))
     durable = _others(durable, held, flushed)
     ledger, entry, boot_id, acked_ns = (ints(durable[name]) for name in (*_ENTRY, "acked_by", "acked_ns"))
     durable = durable.filter(pa.array(synced(ledger, entry, boot_id, acked_ns, batch, facts)))
     limbo = _in_time(_of_boots(denied, owing), marked, "marking", "crashed")
-    shown = _others(_of_boots(denied, _reliable(denied, run)), own, flushed, durable, held, limbo)
+    shown = denied.slice(0, 0) if _garbled(run) else _in_time(denied, in_order)
+    shown = _others(shown, own, flushed, durable, held, limbo)
     shown = _said_before(_with_answers(shown, _granted(batch.frames, _READS)))
     for kind, wrong in {_OWN: own, _FLUSHED: flushed, _DURABLE: durable, _SHOWN: shown}.items():
         yield _rows(kind, _in_time(wrong, known), *Acked._fields)
@@ -215,11 +231,9 @@ def _others(denied: pa.Table, *known: pa.Table) -> pa.Table:
     return denied.join(have, keys, join_type="left anti", use_threads=False)
 
 
-def _reliable(denied: pa.Table, run: RunFacts) -> list[int]:
-    """The boots of undisturbed bookies; none where a fault may have changed what they were sent."""
-    garbled = any(fault["kind"] == "garble" for fault in injected(run))
-    boots = pc.unique(denied["boot_id"]).to_pylist()
-    return [boot for boot in boots if not garbled and bookie_of(boot) in run.memo(undisturbed)]
+def _garbled(run: RunFacts) -> bool:
+    """Whether a fault may have changed what bookies were sent."""
+    return any(fault["kind"] == "garble" for fault in injected(run))
 
 
 def _on_disk(denied: pa.Table, disks: Mapping[int, Spans], run: RunFacts) -> pa.Table:

@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from checkers.facts.alterations import rows_without_put_back
 from checkers.facts.boots import bookie_of, boot_name, boots_of
-from checkers.facts.keeping import fenced_since, forgotten_ns
+from checkers.facts.keeping import fenced_since, fenced_until, forgotten_ns
 from checkers.facts.ledgers import RELEASED, histories
 from checkers.facts.parts import acked, recovered
 from checkers.facts.wire import boot_ids, is_sure, proven_answers
@@ -250,7 +250,8 @@ def _took_when_forgotten(taken: Rows, facts: LedgerFacts, run: RunFacts) -> pa.T
         mine = boot_id == one
         before = (by_boot >= since[one]) & (by_boot < one) & np.isin(fenced, taken["ledger"][mine])
         fences = dict(zip(fenced[before].tolist(), by_boot[before].tolist(), strict=True))
-        ends = ints([forgotten_ns(ledger, bookie_of(one), facts, run) for ledger in fences])
+        hit_ns = run.memo(fenced_until).get(bookie_of(one), NEVER)
+        ends = ints([min(hit_ns, forgotten_ns(ledger, bookie_of(one), facts, run)) for ledger in fences])
         until_ns[mine] = value_at(ints([*fences]), ends, taken["ledger"][mine], missing=0)
         by[mine] = value_at(ints([*fences]), ints([*fences.values()]), taken["ledger"][mine], missing=0)
     late = taken["received_ns"] < until_ns

@@ -1,7 +1,8 @@
 """What later boots of a bookie must still have, and from when on the bookie may forget a ledger.
 
 A clean shutdown flushes everything. What an unclean end takes depends on the bookie's settings and on the
-faults that hit it. Knows boots, faults and metadata; no frame, no census.
+faults that hit it. A fault proves nothing about answers that were given before it was planned. Knows boots,
+faults and metadata; no frame, no census.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import pairwise
 
-from checkers.facts.alterations import disturbed, injected
+from checkers.facts.alterations import alterations, injected
 from checkers.facts.boots import Boot, boots_of, outlasted
 from checkers.facts.ledgers import RELEASED, histories
 from checkers.judging.contract import LedgerFacts, RunFacts
@@ -44,26 +45,56 @@ def _journaling(boot: Boot) -> Boot:
 def _kept_since(run: RunFacts, kept: Callable[[Boot, int], bool]) -> Mapping[int, int]:
     """Boot -> the earliest boot of its bookie such that it and all before this one kept what they had.
 
-    Only of undisturbed bookies. ``kept`` gets a boot, and when the next one began (ns): a fault that began
-    later ended that one, and took nothing of what it answered.
+    ``kept`` gets a boot, and when the next one began (ns): a fault that began later ended that one, and took
+    nothing of what it answered.
     """
     found: dict[int, int] = {}
-    for boots in (boots for bookie, boots in boots_of(run).items() if bookie in run.memo(undisturbed)):
+    for boots in boots_of(run).values():
         for before, boot in pairwise(boots):
             if kept(before, boot.started_ns) and before.ended_ns != NEVER:
                 found[boot.id] = found.get(before.id, before.id)
     return found
 
 
-def undisturbed(run: RunFacts) -> frozenset[int]:
-    """The bookies without a fault that may have hindered a flush, whose disks nothing may have changed.
-
-    Left out are also bookies that the plan starts with other settings, such as other directories.
-    """
+def flushed_until(run: RunFacts) -> Mapping[int, int]:
+    """Bookie -> from when a fault may have hindered a flush, or something changed what its disk holds."""
+    found = dict(run.memo(_unchanged_until))
     inside = (fault for fault in injected(run) if fault["kind"] not in MESSAGES_ONLY)
-    lasting = (fault for fault in inside if not effects_of(fault["kind"]).ends)
-    hit = run.changed.union(*(fault["target"].split(",") for fault in lasting))
-    return frozenset({*run.bookies.values()} - disturbed(run) - {run.bookies.get(name) for name in hit})
+    for fault in inside:
+        if not effects_of(fault["kind"]).ends:
+            for bookie in {run.bookies.get(name, -1) for name in fault["target"].split(",")}:
+                found[bookie] = min(found.get(bookie, NEVER), fault["planned_ns"])
+    return found
+
+
+def durable_until(run: RunFacts) -> Mapping[int, int]:
+    """The same of what it acknowledged as durable: where each boot journals that, no flush matters."""
+    return _until(run, lambda boot: boot.least_loss)
+
+
+def fenced_until(run: RunFacts) -> Mapping[int, int]:
+    """The same of the fences that it confirmed."""
+    return _until(run, lambda boot: _journaling(boot).least_loss)
+
+
+def _until(run: RunFacts, least_loss: Callable[[Boot], Loses | None]) -> Mapping[int, int]:
+    found = dict(run.memo(flushed_until))
+    for bookie, boots in boots_of(run).items():
+        if all((least_loss(boot) or Loses.NOTHING) > Loses.MEMORY for boot in boots):
+            found[bookie] = run.memo(_unchanged_until).get(bookie, NEVER)
+    return found
+
+
+def _unchanged_until(run: RunFacts) -> Mapping[int, int]:
+    """Bookie -> from when something may have changed what its disk holds (ns).
+
+    From the beginning where the plan starts it with other settings, such as other directories.
+    """
+    found = dict.fromkeys((run.bookies[name] for name in run.changed if name in run.bookies), 0)
+    for change in alterations(run):
+        for bookie in change.bookies:
+            found[bookie] = min(found.get(bookie, NEVER), change.began_ns)
+    return found
 
 
 def forgotten_ns(ledger: int, bookie: int, facts: LedgerFacts, run: RunFacts) -> int:

@@ -120,7 +120,7 @@ def answered(history: list[Fact], run: RunFacts, held: set[tuple[int, ...]]) -> 
             found.add(("limbo_not_shown", *where))
         for show in filter(shows, said(history)):
             same = (show["bookie"], show["boot"], show["ledger"], show["entry"]) == where
-            if same and show["received_ns"] < row["asked_ns"] and not harmed(row["bookie"], run):
+            if same and show["received_ns"] < row["asked_ns"] and not harmed(row, run):
                 found.add(("denied_own_show", *where))
     found -= {("denied_durable", *where) for kind, *where in found if kind == "denied_flushed"}
     found -= {("denied_durable", *where) for where in held}

@@ -25,7 +25,8 @@ def only_stopped(numbers: range, row: Row, run: RunFacts, *, durable: bool = Fal
         or (durable and run.least_loss.get(name, 0) > taken_by(known[number + 1], name, run))
         for number in numbers
     )
-    return clean and not harmed(row["bookie"], run)
+    journals = durable and run.least_loss.get(name, 0) > 1
+    return clean and not harmed(row, run, spared=("pause", "slow_disk", "fill", "file_limit") * journals)
 
 
 def taken_by(boot: Row, name: str, run: RunFacts) -> int:
@@ -40,11 +41,16 @@ def taken_by(boot: Row, name: str, run: RunFacts) -> int:
     return 2 if unpowered else 1
 
 
-def harmed(bookie: int, run: RunFacts) -> bool:
-    """Whether a fault met this bookie that may have changed it, or the plan started it otherwise."""
-    name = run.bookie_name(bookie)
+def harmed(row: Row, run: RunFacts, spared: tuple[str, ...] = ()) -> bool:
+    """Whether a fault met the bookie, before its answer was received, that may have changed what it has.
+
+    Or the plan started it with other settings. ``spared`` are kinds of faults that do not matter.
+    """
+    name = run.bookie_name(row["bookie"])
     return name in run.changed or any(
         fault["injected_ns"] != NEVER
+        and fault["planned_ns"] <= row["received_ns"]
+        and fault["kind"] not in spared
         and fault["kind"]
         not in ("kill", "stop", "power_loss", "isolate", "expire", "disconnect", "blackhole")
         and name in fault["target"].split(",")

@@ -110,8 +110,19 @@ def test_an_end_that_was_not_recorded_may_have_been_a_crash():
 
 @pytest.mark.parametrize("kind", ["fill", "read_only", "slow_disk", "wipe", "corrupt", "pause"])
 def test_a_fault_of_the_bookie_may_have_hindered_the_flush(kind):
+    """b1 stops at 15 and denies at 22: what was planned later hindered nothing."""
     assert not restarted(CLEAN, faults=(fault(1, kind, "b1"),))
     assert restarted(CLEAN, faults=(fault(1, kind, "b2"),)) == FLUSHED
+    for planned_ns, expected in ((21, []), (900, FLUSHED)):
+        times = {"planned_ns": planned_ns, "injected_ns": 901, "confirmed_ns": 902, "healed_ns": 903}
+        assert restarted(CLEAN, faults=(fault(1, kind, "b1", **times),)) == expected
+
+
+@pytest.mark.parametrize("kind", ["fill", "slow_disk", "pause", "file_limit"])
+def test_what_was_durable_needs_no_flush(kind):
+    assert restarted(CRASHED, faults=(fault(1, kind, "b1"),), **SYNCED) == DURABLE
+    assert restarted(CLEAN, faults=(fault(1, kind, "b1"),), **SYNCED) == DURABLE
+    assert not restarted(CRASHED, faults=(fault(1, kind, "b1"), fault(2, "wipe", "b1")), **SYNCED)
 
 
 @pytest.mark.parametrize("kind", ["isolate", "expire", "disconnect", "blackhole"])
