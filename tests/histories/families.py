@@ -54,6 +54,15 @@ FAMILIES = {
         lambda seed: (random_nonsense(seed), run_facts()),
         tuple(checker for checker in CHECKERS if checker.name in OF_THE_ROWS),
         300,
+        (
+            *("lost", "undetermined", "corrupt", "vanished"),
+            *("closed_below", "closed_unwritten", "two_ends"),
+            *("acked_twice", "added_out_of_order", "read_out_of_order", "ended_short"),
+            *("damaged", "damaged_copy", "foreign", "not_a_payload", "two_writings"),
+            *("went_back", "beyond_close", "covers_unsent"),
+            *("malformed", "illegal_move", "wrong_length", "wrong_own_length", "impossible_length"),
+            *VERDICTS,
+        ),
     ),
     "acks": Family(
         random_acks,

@@ -106,7 +106,8 @@ def wrong_length(history: list[Fact], versions: list[Row]) -> str:
     own = numbers == set(range(len(numbers))) and not any(version["state"] == 2 for version in versions)
     if own:
         return "wrong_own_length"
-    ledger, length = versions[-1]["ledger"], versions[-1]["length_bytes"]
+    ledger = versions[-1]["ledger"]
+    length = next((one["length_bytes"] for one in reversed(versions) if one["state"] == 3), 0)
     tried = [row["size_bytes"] for row in operations(history, Kind.ADD) if row["ledger"] == ledger]
     return "wrong_length" if 0 <= length <= sum(tried) else "impossible_length"
 

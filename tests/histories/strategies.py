@@ -37,6 +37,8 @@ def steady(examples: int) -> Any:
 IDS, LEDGERS, SIZES, WRITERS = range(-1, 5), (1, 2), (64, 100), (101, 102)
 KINDS = (*(Kind.ADD, Kind.ENTRY, Kind.LAC, Kind.FORCE) * 4, *sorted(set(Kind) - {Kind.CENSUS}))
 FLAGS = (0, 0, 1, 2, 4, 16, 18, 32)
+IN_ORDER = (0, 0, 2, 4, 16, 18)
+"""Without deferred adds and ids that the client chose: the length of such a ledger is judged."""
 OPERATION = {
     "kind": KINDS,
     "outcome": (Outcome.OK, Outcome.OK, *Outcome),
@@ -73,7 +75,7 @@ VERSION = {
     "last_entry": IDS,
     "write_quorum": (3, 3, 2),
     "latest_ns": (NEVER, 2, 4),
-    "length_bytes": (0, 64, 100, 200),
+    "length_bytes": (0, 64, 100, 200, 9000),
 }
 
 
@@ -131,8 +133,9 @@ def random_nonsense(seed: int) -> list[Fact]:
 
     asked = rows(ANSWER, dice.randint(0, 50))
     places = [(ledger, number) for ledger in LEDGERS for number in range(dice.randint(0, 4))]
+    operations = rows({**OPERATION, "flags": dice.choice((FLAGS, IN_ORDER))}, dice.randint(5, 40))
     return [
-        *(_operation(seq, row) for seq, row in enumerate(rows(OPERATION, dice.randint(5, 40)), start=1)),
+        *(_operation(seq, row) for seq, row in enumerate(operations, start=1)),
         *map(_answer, asked),
         *(_version(at, row) for at, row in zip(places, rows(VERSION, len(places)), strict=True)),
     ]
