@@ -16,7 +16,7 @@ import pytest
 from hypothesis import settings
 
 settings.register_profile("fencepost", deadline=None)
-settings.load_profile("fencepost")
+settings.register_profile("long", deadline=None, derandomize=False, print_blob=True)
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 HERE = Path(__file__).parent
@@ -43,6 +43,10 @@ LONGEST = (
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run the tests marked `long` too, and more seeds")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("long" if config.getoption("--long") else "fencepost")
 
 
 @pytest.fixture(scope="session")
