@@ -18,7 +18,7 @@ def command(bookie_conf: Path | None, version: str | None) -> int:
     from cluster.doctor import checks
 
     if version is not None and bookie_conf is None:
-        raise click.UsageError("--bookkeeper goes with --bookie-conf, which it is compared with")
+        raise click.UsageError("--bookkeeper needs --bookie-conf: doctor compares that file with the release")
     invalid = 0 if bookie_conf is None else _configuration(bookie_conf, version)
     found = checks()
     shown = found

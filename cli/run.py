@@ -34,7 +34,9 @@ from protocol.exit_codes import ExitCode
     help="Run only this mode (repeatable); default: every mode of the plan, or that of --bookie-conf.",
     shell_complete=of_modes,
 )
-@click.option("--seed", type=int, help="Seed of the run's random choices.")
+@click.option(
+    "--seed", type=int, help="Seed of the random choices; default: a new one, printed with the run."
+)
 @click.option("--times", type=click.IntRange(1), default=1, help="Number of runs; each uses the next seed.")
 @PARALLEL
 @click.option("--rounds", type=click.IntRange(1), help="Number of times to run the steps in one cluster.")
@@ -65,7 +67,13 @@ from protocol.exit_codes import ExitCode
     metavar="NAME",
     help="Cure for the cause of a finding (repeatable); `fencepost list cures` has the names.",
 )
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter of the plan.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Value of a parameter, a name under `vary` of the plan (repeatable).",
+)
 @click.option(
     "--pause-on",
     type=click.Choice(["anomaly", "end"]),

@@ -1,7 +1,7 @@
 """Checks of this machine for a run; each result has what was seen and what to do.
 
 A check looks; it installs and repairs nothing. ``fail`` means that no run on local servers can
-work, ``warn`` that some faults or tiers of tests cannot. Reads no plan and starts no server;
+work, ``warn`` that a run may work, but something is missing or scarce. Reads no plan and starts no server;
 :mod:`cluster.advice` reports what a *configuration* lacks.
 """
 
@@ -168,7 +168,7 @@ def disk_check(results: Path, total_bytes: int, free_bytes: int) -> Check:
     """The judgement on a disk of this size; bookies count every byte that is not free to them as used."""
     fill = 1 - free_bytes / total_bytes if total_bytes else 1.0  # /proc and its like have no size
     seen = f"{_size(free_bytes)} free under {results}, {fill:.0%} full"
-    remedy = "Free some space, or name another folder with --results or FENCEPOST_RESULTS."
+    remedy = "Free some space, or name another folder: FENCEPOST_RESULTS, or --results of a run."
     if free_bytes < LEAST_DISK_BYTES:
         return Check("disk", "fail", f"{seen}; a run needs {_size(LEAST_DISK_BYTES)}", remedy)
     if fill >= RUN_DISK_LIMIT:

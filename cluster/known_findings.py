@@ -107,7 +107,7 @@ def of_settings(conf: Conf, version: str) -> list[Advice]:
 
 
 def of_parts(conf: Conf, version: str) -> Iterator[str]:
-    """Each part of the index that applies, its number of findings, and those of severity P1."""
+    """Each part of the index that applies, its findings, and the workarounds of those of severity P1."""
     index, excluded = list(_index(version)), excluded_by(conf)
     for part, rows in index:
         left = [one for one in rows if one.page not in excluded]
@@ -118,11 +118,13 @@ def of_parts(conf: Conf, version: str) -> Iterator[str]:
             for one in severe:
                 yield f"  {one}"
                 yield f"    {one.workaround}"
+            if others := [one.page for one in left if one not in severe]:
+                yield f"  others in docs/findings: {', '.join(others)}"
             for one in rows:
                 if one.page in excluded:
                     yield f"  {one.page} does not apply with {excluded[one.page]}"
-    others = [part for part, rows in index if rows and part not in PARTS and part != OFF_BY_DEFAULT]
-    listed = ", ".join(others).replace("`", "")
+    undecided = [part for part, rows in index if rows and part not in PARTS and part != OFF_BY_DEFAULT]
+    listed = ", ".join(undecided).replace("`", "")
     yield f"other parts of docs/findings/README.md, which this file does not decide: {listed}"
 
 

@@ -88,7 +88,7 @@ class RunFolder:
             raise EvidenceError(f"{path} is no folder", remedy="`fencepost list runs` shows what there is")
         if not folder.run_json.is_file():
             raise EvidenceError(
-                f"{path} holds no run.json, so it is no run's mode",
+                f"{path} has no run.json: it is not the folder of one mode",
                 remedy="name the folder of one mode, for example results/latest/protected",
             )
         return folder

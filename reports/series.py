@@ -31,7 +31,7 @@ def series_lines(counted: Iterable[Tally]) -> Iterator[Line]:
 
 
 def quoted(tally: Tally) -> str:
-    """``20 of 20 rounds as expected; bound: below 14 % with 95 % confidence``."""
+    """``20 of 20 rounds as expected; other results: below 14 % with 95 % confidence``."""
     unknown = f" ({tally.unknown} unknown)" if tally.unknown else ""
     otherwise = bound(tally.as_stated, tally.of)
     return f"{tally.as_stated} of {tally.of} {tally.unit} as expected{unknown}; {otherwise} {_SURE}"
@@ -39,8 +39,7 @@ def quoted(tally: Tally) -> str:
 
 def bound(as_stated: int, of: int) -> str:
     """The bound of the rate of other results; unknown counts as another result."""
-    other = of - as_stated
-    return f"{'bound: ' if not other else 'otherwise: '}below {percent(below(other, of), up=True)}"
+    return f"other results: below {percent(below(of - as_stated, of), up=True)}"
 
 
 def rate(shown: Shown) -> str:

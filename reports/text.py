@@ -64,8 +64,8 @@ def verdict_lines(verdict: RunVerdict, comparison: Comparison, folder: RunFolder
         yield f"    damaged evidence: {damage}", "yellow"
     evidence = verdict.judgements.get("evidence")
     if evidence and (idle := evidence.seen.get("idle_faults", 0)):
-        text = f"{counted(idle, 'fault')} of {evidence.seen['faults']} not seen to have met anything"
-        yield f"    {text}: the notes of evidence in verdict.json", "yellow"
+        text = f"{idle} of {counted(evidence.seen['faults'], 'fault')} had no observed effect"
+        yield f"    {text}; see the notes of `evidence` in verdict.json", "yellow"
     for reason in comparison.reasons:
         yield f"    {reason}", "" if comparison.met else "red"
     yield from decision_lines(comparison.decisions)
@@ -107,7 +107,7 @@ def rounded(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Text that Markdown leaves as it is."""
+    """Text for a cell of Markdown: without line breaks, tags and code marks."""
     return text.replace("\n", " ").replace("<", "&lt;").replace("`", "'")
 
 

@@ -203,7 +203,7 @@ def markdown(conclusion: Conclusion) -> str:
         changed = ((one.now.name, one.before or "not run", one.now.status) for one in conclusion.changed)
         lines += ["## Since the last time", "", *marks.table(("run", "before", "now"), changed), ""]
     if conclusion.groups:
-        heads = ("scenario", "release", "mode", "as expected", "seconds")
+        heads = ("scenario", "release", "mode", "as expected", "seconds per run (mean)")
         groups = ((*one.key, one.as_expected, f"{one.took_s:.1f}") for one in conclusion.groups)
         lines += ["## Scenarios", "", *marks.table(heads, groups)]
     if conclusion.cells:

@@ -54,7 +54,7 @@ def test_every_round_breaks_and_is_decided_alike(fencepost: Start) -> None:
     text = run.ends(0)
     assert "breaks durability (lost) on main, shown on 2 of 2" in text
     assert "ok, last entry -1 (2 of 2)" in text
-    assert "2 of 2 rounds as expected; bound: below 78 % with 95 % confidence" in text
+    assert "2 of 2 rounds as expected; other results: below 78 % with 95 % confidence" in text
     assert f"--rounds {ROUNDS}" in text
     before = {path: path.read_bytes() for path in run.results.rglob("verdict.json")}
     whole = json.loads((run.folder.parent / "verdict.json").read_text())["modes"]["unprotected"]

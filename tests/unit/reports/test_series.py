@@ -33,16 +33,17 @@ def sometimes(*counts: int) -> list[Trial]:
 
 def test_runs_as_stated_are_quoted_with_their_bound() -> None:
     assert (
-        quoted(Tally([trial()] * 10)) == "10 of 10 runs as expected; bound: below 26 % with 95 % confidence"
+        quoted(Tally([trial()] * 10))
+        == "10 of 10 runs as expected; other results: below 26 % with 95 % confidence"
     )
     rounds = Tally([trial(rounds=20, as_stated=20)])
-    assert quoted(rounds) == "20 of 20 rounds as expected; bound: below 14 % with 95 % confidence"
+    assert quoted(rounds) == "20 of 20 rounds as expected; other results: below 14 % with 95 % confidence"
 
 
 def test_what_is_unknown_counts_as_otherwise_and_is_told() -> None:
     runs = [*[trial()] * 8, trial(as_stated=0, verdict="unknown"), trial(as_stated=0, verdict="error")]
     text = quoted(Tally(runs))
-    assert text.startswith("8 of 10 runs as expected (2 unknown); otherwise: below 5")
+    assert text.startswith("8 of 10 runs as expected (2 unknown); other results: below 5")
 
 
 def test_a_defect_that_showed_sometimes_has_a_rate_and_one_that_never_did_is_perhaps_fixed() -> None:
