@@ -6,7 +6,10 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import machine
 import needs
@@ -105,14 +108,34 @@ def test_a_failed_installation_ends_nothing(
     assert "apt-get failed: E: no network" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("ci", "code"), [("", 0), ("true", 1)])
-def test_java_tests_that_cannot_run_fail_in_continuous_integration_only(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ci: str, code: int
+@pytest.mark.parametrize(
+    ("ci", "name", "names", "code"),
+    [
+        ("", "client", [], 0),
+        ("true", "client", [], 1),
+        ("true", "docker", [], 0),
+        ("", "docker", ["docker"], 0),
+        ("true", "docker", ["docker"], 1),
+    ],
+)
+@pytest.mark.parametrize(
+    "without_a_test",
+    [{"lack": "not here"}, {"act": lambda: Counts(skipped=9)}],
+    ids=["cannot run", "skips every test"],
+)
+def test_only_in_continuous_integration_java_tests_and_named_tiers_must_run(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    ci: str,
+    name: str,
+    names: list[str],
+    code: int,
+    without_a_test: dict[str, Any],
 ) -> None:
     monkeypatch.setenv("CI", ci)
-    client = tier("client", lack="no JDK")
-    tiers._run(client)
-    assert tiers._summary([client]) == code
+    monkeypatch.setattr(tiers, "signal", Mock())
+    monkeypatch.setattr(tiers, "tiers", lambda: [replace(tier(name), **without_a_test)])
+    assert tiers.main(names) == code
     assert ("FAILED" in capsys.readouterr().out) == bool(code)
 
 
