@@ -137,5 +137,6 @@ def test_in_a_lane_nothing_overlaps_and_there_are_no_more_lanes_than_needed(
         lanes.setdefault(event["tid"], []).append((event["ts"], event["ts"] + event["dur"]))
     for lane in lanes.values():
         assert all(one[1] <= other[0] + 1e-6 for one, other in pairwise(lane))
-    busiest = max((sum(a <= begin < a + lasts for a, lasts in times) for begin, _ in times), default=0)
-    assert len(lanes) <= max(busiest, 1) + (0 if all(lasts for _, lasts in times) else len(times))
+    taken = [(begin, begin + max(lasts, 1)) for begin, lasts in times]
+    busiest = max((sum(begin <= at < end for begin, end in taken) for at, _ in taken), default=0)
+    assert len(lanes) <= busiest

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from cluster.releases.versions import DEFAULT_VERSION
+from harness import preparing, vocabulary
 from plans.defects import ordered
 from plans.expected.controls import effect
 from plans.expected.expectations import Breaks
@@ -16,10 +18,6 @@ from plans.models import Plan
 from plans.reading.schema import json_schema
 from plans.resolve import from_json, resolve
 from plans.versions import within
-
-vocabulary = pytest.importorskip("harness.vocabulary")
-preparing = pytest.importorskip("harness.preparing")
-DEFAULT_VERSION = pytest.importorskip("cluster.releases.versions").DEFAULT_VERSION
 
 
 def scenario(name: str, **settings: Any) -> Plan:
