@@ -19,7 +19,15 @@ from evidence.codes import ErrorCode
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from evidence.recorders import CONTRADICTED, ledger_name, ledger_names, read_lines
-from plans.expected.comparison import Comparison, FoundAnomaly, Judged, Stated, compare, counts, unstated
+from plans.expected.comparison import (
+    Comparison,
+    FoundAnomaly,
+    Judged,
+    Stated,
+    compare,
+    decides_verdict,
+    unstated,
+)
 from plans.expected.decisions import Decision
 from plans.expected.expectations import standing
 from plans.reading.document import Tree
@@ -107,7 +115,7 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
     if not deviations:
         return comparison
     known = {(one.property, one.kind) for one in standing(verdict.mode, facts["bookkeeper"])}
-    anomaly = any(counts(one, counting) and (one.property, one.kind) not in known for one in found)
+    anomaly = any(decides_verdict(one, counting) and (one.property, one.kind) not in known for one in found)
     return with_deviations(
         comparison,
         deviations,

@@ -123,7 +123,7 @@ def _value(schema: Schema, known: dict[str, Schema]) -> str:
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         section = name.lower() if name in _PARTS else f"{name.lower()}s"
-        return f"[{name}](#{section})" if name in _LINKED else f"`{name}`"
+        return f"[{name}](#{section})" if name in _LINKED else _value(known[name], known)
     if choices := schema.get("anyOf") or schema.get("oneOf"):
         return " or ".join(dict.fromkeys(_value(one, known) for one in choices if one.get("type") != "null"))
     if "enum" in schema:

@@ -127,29 +127,29 @@ def compare(stated: Stated, run: Judged) -> Comparison:
         return common(False, reasons, unexpected=run.verdict == "anomaly")
     breaks = [entry for entry in entries if isinstance(entry, Breaks | Defect)]
     seen = [_seen(entry, anomalies, rounds) for entry in breaks]
-    strangers = _strangers(stated, breaks, anomalies)
+    unexpected = _unexpected(stated, breaks, anomalies)
     unknown = _unknown(run.undecided, breaks, anomalies, rounds) if run.whole else {}
-    failures = [*strangers, *against, *(one.missing for one in seen if one.missing), *unknown]
+    failures = [*unexpected, *against, *(one.missing for one in seen if one.missing), *unknown]
     if not run.whole:
         failures.append("the evidence is not whole, so what else may have happened is unknown")
     expected = [one.reason for one in seen] or ["as expected: holds"]
     expected += [one.reason for one in measures] + ([agreed(table)] if table else [])
     on_the_way = _on_the_way(standing(stated.mode, stated.version), breaks, anomalies, rounds)
-    wrong = [*strangers.values(), *unknown.values(), *(row.differing for row in table)]
+    wrong = [*unexpected.values(), *unknown.values(), *(row.differing for row in table)]
     wrong += [one.wrong for one in seen]
     wrong += [range(1, rounds + 1) for one in measures if not one.met]
     return common(
         not failures,
         (*(failures or expected), *on_the_way),
         absent=tuple(one.counted.text for one in seen if one.absent),
-        unexpected=bool(strangers) or any(one.more for one in seen),
+        unexpected=bool(unexpected) or any(one.more for one in seen),
         missed=run.whole and not unknown and any(one.missing for one in seen),
         as_stated=rounds - len(set().union(*wrong)) if run.whole else 0,
         shown=tuple(one.counted for one in seen) if run.whole else (),
     )
 
 
-def counts(one: FoundAnomaly, counting: Container[str]) -> bool:
+def decides_verdict(one: FoundAnomaly, counting: Container[str]) -> bool:
     """Whether a finding makes the verdict: its property does, or its kind."""
     return one.property in counting or f"{one.property}/{one.kind}" in counting
 
@@ -249,13 +249,13 @@ def _unmatched(
     return [one for one in anomalies if not any(_matches(entry, one, rounds) for entry in stated)]
 
 
-def _strangers(
+def _unexpected(
     stated: Stated, breaks: Sequence[Breaks | Defect], anomalies: Sequence[FoundAnomaly]
 ) -> dict[str, set[int]]:
     """A sentence for each kind of anomaly that nothing states, with the rounds in which it showed."""
     rounds, counting = stated.rounds, stated.counting
     groups: dict[str, list[FoundAnomaly]] = {}
-    counted = [one for one in anomalies if counting is None or counts(one, counting)]
+    counted = [one for one in anomalies if counting is None or decides_verdict(one, counting)]
     for one in _unmatched([*breaks, *standing(stated.mode, stated.version)], counted, rounds):
         ledger = ledger_and_round(one.ledger, rounds)[0]
         loss = f", {one.loss}" if one.loss else ""

@@ -1,5 +1,6 @@
 """The generated pages of the reference match the program, and name all that it declares."""
 
+import re
 from pathlib import Path
 
 import click
@@ -28,6 +29,11 @@ def test_every_option_has_a_help_text(verb: str) -> None:
     assert command is not None and command.help
     options = [one for one in command.params if isinstance(one, click.Option)]
     assert [one.opts for one in options if not (one.help or "").endswith(".")] == []
+
+
+def test_the_plan_language_names_no_class(root: Path) -> None:
+    cells = re.findall(r"(?<=\| )`[A-Z]\w+`(?= \|)", (root / "docs" / "plan-language.md").read_text())
+    assert cells == []
 
 
 def test_the_plan_language_has_every_fault_with_its_purpose(root: Path) -> None:
