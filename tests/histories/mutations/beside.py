@@ -98,7 +98,7 @@ OURS = ("durability", "closing", "order", "content", "metadata")
 def ledger_id_reused(case, dice):
     """Ids of a ledger are acknowledged again, to another writer; a fault had removed the metadata, or not."""
     if dice.random() < 0.4:
-        return case.history, set()
+        return case.history, {UNKNOWN, unknown("durability")}  # of which of the two a promise was
     history = [(t, {**row, "put_back": False} if t == "ledgers" else row) for t, row in case.history]
     twice = span("order/acked_twice", 0, case.last) | span("content/two_writings", 0, case.last)
     gone = Sign("durability/vanished", count=0)  # entries are there, of the other ledger

@@ -128,12 +128,12 @@ def entry_repeated(case, dice):
     return [*case.history, ("operations", again)], span("order/read_out_of_order", row["entry"], row["entry"])
 
 
-@operator("it ended ok, and was confirmed", of=lawful)
+@operator("it ended ok, and was no batch read", of=lawful)
 def read_ends_early(case, dice):
     """A read of everything ends with fewer entries than it was asked for."""
     outcome = dice.choice([Outcome.OK, Outcome.OK, Outcome.UNKNOWN])
-    flags = dice.choice([0, 0, int(Flag.UNCONFIRMED)])
+    flags = dice.choice([0, int(Flag.UNCONFIRMED), int(Flag.BATCH)])
     short = {"last": case.end, "result": dice.randint(0, case.end), "outcome": outcome, "flags": flags}
     read = operation(Kind.READ, client=READER, seq=700, handle=70, entry=0, **short)
-    illegal = outcome is Outcome.OK and not flags
+    illegal = outcome is Outcome.OK and flags != Flag.BATCH
     return [*case.history, read], span("order/ended_short", short["result"], case.end) if illegal else set()
