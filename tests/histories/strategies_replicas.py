@@ -27,7 +27,10 @@ SHAPES = ((3, 3, 2), (3, 2, 2), (3, 2, 1))
 
 
 def random_repair(seed: int) -> tuple[list[Fact], RunFacts]:
-    """A history and what it is judged with."""
+    """A history and what it is judged with.
+
+    Where b4 has no copies, it is killed after the census that is judged: that excuses nothing.
+    """
     dice = random.Random(seed)
     history = [fact for ledger in (1, 2) for fact in _ledger(dice, ledger)]
     wrong = dice.choice((0.0, 0.02, 0.1))
@@ -46,7 +49,11 @@ def random_repair(seed: int) -> tuple[list[Fact], RunFacts]:
     dice.shuffle(history)
     return history, run_facts(
         bookies=BOOKIES,
-        servers=(*_servers(dice), *_read_only(random.Random(f"read-only {seed}"))),
+        servers=(
+            *_servers(dice),
+            *_read_only(random.Random(f"read-only {seed}")),
+            *(boot(4, killed=2150) if behind else ()),
+        ),
         faults=tuple(_faults(dice)),
         damage=("census: torn",) if dice.random() < 0.03 else (),
         required=("replicas",) if dice.random() < 0.3 else (),

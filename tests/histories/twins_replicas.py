@@ -1,4 +1,4 @@
-"""``replicas`` once more, in obvious lines over lists; shares nothing with the checker but the facts."""
+"""``replicas`` once more, in obvious lines over lists; shares nothing with the checker."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections import Counter
 from itertools import pairwise
 from typing import Any
 
-from checkers.facts.boots import Health
 from evidence.codes import Flag, Holding
 from tests.histories.rows import has, rows, write_set
 from tests.histories.twins import TwinResult, received_lac, tells, was_released
+from tests.histories.twins_fencing import lived, lost_state
 
 AT_ONCE = ("kill", "wipe")
 CHANGES = ("started", "exit", "znode_created", "znode_gone", "repair_disabled", "repair_enabled")
@@ -148,7 +148,6 @@ def _not_copied(
     found: set[tuple[int, int]] = set()
     if not any(row["event"] == "auditor_elected" and row["earliest_ns"] < during[0] for row in run.servers):
         return found
-    lossy = Health(run, *during).lossy()
     last = possible[-1]["last_entry"] if possible[-1]["state"] == 3 else 9
     for entry in range(last + 1):
         owing = set.intersection(*(write_set(version, entry) for version in possible))
@@ -161,7 +160,8 @@ def _not_copied(
                 continue
             for bookie in {one.split(":")[0] for one in set(new["bookies"]) - set(old["bookies"])} & owing:
                 no = _says(answers[bookie], Holding.ABSENT) or _says(answers[bookie], Holding.DAMAGED)
-                if no and having and bookie not in having and run.bookies[bookie] not in lossy:
+                lossy = lost_state(run, run.bookies[bookie], during[1])
+                if no and having and bookie not in having and not lossy:
                     found.add((chain[0]["ledger"], entry))
     return found
 
@@ -318,17 +318,19 @@ def _never_repaired(chain: list[Any], run: Any, began: int, version: Any, withou
     if not calm or run.racks:
         return False
     longest = max(calm, key=len)
-    health = Health(run, longest[0][0], longest[-1][1])
+    began_ns, ended_ns = longest[0][0], longest[-1][1]
     whole = {
         name
         for name, number in run.bookies.items()
-        if health.boot(number) and number not in health.lossy() and name not in gone | without
+        if lived(run, number, began_ns, ended_ns)
+        and not lost_state(run, number, ended_ns)
+        and name not in gone | without
     }
     write_sets = [
         write_set(version, one["first_entry"] + at) for one in version["fragments"] for at in range(9)
     ]
     return (
-        version["latest_ns"] < longest[0][0]
-        and len(whole - _read_only(run, longest[0][0])) >= version["ensemble"]
+        version["latest_ns"] < began_ns
+        and len(whole - _read_only(run, began_ns)) >= version["ensemble"]
         and all(len(names - whole) < version["ack_quorum"] for names in write_sets)
     )
