@@ -216,6 +216,7 @@ def test_a_death_that_nobody_ordered_is_listed(opened: Opener) -> None:
 
 def test_a_client_can_be_killed_paused_and_started_again(opened: Opener) -> None:
     with opened(clients=("writer",), **ONE) as cluster:
+        write(cluster, 5)
         writer = cluster.clients["writer"]
         writer.pause()
         late = writer.submit("hello")
@@ -223,10 +224,10 @@ def test_a_client_can_be_killed_paused_and_started_again(opened: Opener) -> None
             writer.call("hello", timeout_s=0.3)
         writer.resume()
         assert late.result(60)["ok"]
-        waiting = writer.submit("await_acked", handle="none", entries=1, timeout_s=60)
+        waiting = writer.submit("await_acked", handle="h", entries=6, timeout_s=60)
         writer.kill()
-        if waiting.exception(60) is not None:
-            assert isinstance(waiting.exception(), ClientError)
+        with pytest.raises(ClientError, match=r"writer \(boot 1\) ended with signal 9"):
+            waiting.result(60)
         with pytest.raises(ClientError, match=r"writer \(boot 1\) ended with signal 9"):
             writer.call("hello", timeout_s=60)
         writer.start()
