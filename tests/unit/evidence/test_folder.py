@@ -96,7 +96,7 @@ def test_a_key_that_a_damaged_file_lacks_is_named_with_the_file(tmp_path: Path) 
 
 
 def test_a_folder_without_run_json_is_no_mode(tmp_path: Path) -> None:
-    with pytest.raises(EvidenceError, match=r"holds no run\.json"):
+    with pytest.raises(EvidenceError, match=r"has no run\.json"):
         RunFolder.open(tmp_path)
     with pytest.raises(EvidenceError, match="is no folder"):
         RunFolder.open(tmp_path / "nowhere")
