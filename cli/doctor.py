@@ -39,15 +39,15 @@ def _configuration(path: Path, version: str | None) -> int:
     from cluster.advice import configuration_warnings
     from cluster.known_findings import of_parts
     from cluster.releases.versions import DEFAULT_VERSION
-    from cluster.value_rules import refused_values
-    from cluster.value_types import invalid_values, storage_meant
+    from cluster.value_rules import refusals
+    from cluster.value_types import mistyped, storage_meant
     from harness.request import properties_of
     from protocol.modes import STORAGE
     from protocol.wording import counted
 
     chosen = version or DEFAULT_VERSION
     conf = properties_of(path)
-    invalid = [*invalid_values(conf), *refused_values(conf, chosen)]
+    invalid = [*mistyped(conf), *refusals(conf, chosen)]
     if STORAGE in conf and (meant := storage_meant(conf[STORAGE])):
         conf = {**conf, STORAGE: meant}
     warnings = configuration_warnings(conf, chosen)

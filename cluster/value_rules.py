@@ -126,7 +126,7 @@ RULES = (
 )
 
 
-def refused_values(conf: Mapping[str, str], version: str) -> Iterator[str]:
+def refusals(conf: Mapping[str, str], version: str) -> Iterator[str]:
     """``bookiePort=0, allowEphemeralPorts is not set (false): ...``, for each rule that ``conf`` breaks."""
     for rule in RULES:
         keys = rule.keys.split()

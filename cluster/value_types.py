@@ -142,7 +142,7 @@ _TYPES = _types(_BOOLEANS, _INTEGERS, _FRACTIONS, _CLASSES)
 _CLIENT_TYPES = _types(_CLIENT_BOOLEANS, _CLIENT_INTEGERS, _CLIENT_FRACTIONS, _CLIENT_CLASSES)
 
 
-def invalid_values(conf: Mapping[str, str]) -> Iterator[str]:
+def mistyped(conf: Mapping[str, str]) -> Iterator[str]:
     """``flushInterval=abc is no whole number``, for each such setting; an empty value is not judged."""
     storage = conf.get(STORAGE, "")
     if storage and "${" not in storage and (meant := storage_meant(storage)):
@@ -150,7 +150,7 @@ def invalid_values(conf: Mapping[str, str]) -> Iterator[str]:
     yield from _mistyped(conf, _TYPES)
 
 
-def invalid_client_values(conf: Mapping[str, str]) -> Iterator[str]:
+def mistyped_of_client(conf: Mapping[str, str]) -> Iterator[str]:
     """The same of a client's settings."""
     return _mistyped(conf, _CLIENT_TYPES)
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from cluster.value_rules import refused_values
-from cluster.value_types import invalid_client_values, invalid_values
+from cluster.value_rules import refusals
+from cluster.value_types import mistyped, mistyped_of_client
 from harness.request import RunRequest, properties_of
 from harness.steps.clients import Create
 from plans.cluster import PLACEMENT_POLICY
@@ -32,9 +32,9 @@ def bookie_settings(request: RunRequest, plan: Plan) -> dict[str, str]:
 def require_valid(request: RunRequest, version: str) -> None:
     """Refuse values with which no bookie of this release, or no client, starts."""
     conf = properties_of(request.bookie_conf)
-    for wrong in (*invalid_values(conf), *refused_values(conf, version)):
+    for wrong in (*mistyped(conf), *refusals(conf, version)):
         raise UsageError(f"{request.bookie_conf}: {wrong}", remedy="correct it: no bookie starts with it")
-    for wrong in invalid_client_values(properties_of(request.client_conf)):
+    for wrong in mistyped_of_client(properties_of(request.client_conf)):
         raise UsageError(f"{request.client_conf}: {wrong}", remedy="correct it: no client accepts it")
 
 

@@ -105,7 +105,7 @@ def prepare_plan(request: RunRequest, plan: Plan) -> Prepared:
     require_disks(plan)
     later = [getattr(step.params, "version", None) for step in every(plan.steps)]
     versions = list(dict.fromkeys((version, *plan.cluster.versions.values(), *filter(None, later))))
-    require_seedable(plan, versions, request.backend)
+    require_changeable(plan, versions, request.backend)
     require_follower(plan, request.backend)
     for needed in versions:
         artifacts.require_adopted(needed)
@@ -183,7 +183,7 @@ def with_changes(plan: Plan, defects: Sequence[str], cures: Sequence[str]) -> Pl
     return plan.model_copy(update={"cluster": changed})
 
 
-def require_seedable(plan: Plan, versions: Sequence[str], backend: str) -> None:
+def require_changeable(plan: Plan, versions: Sequence[str], backend: str) -> None:
     """Refuse changes that this plan, these releases or this backend have no place for."""
     orders = plan.cluster.changes
     if not orders:

@@ -43,8 +43,8 @@ function differences(one, other) {
   const names = [...new Set([...one.modes, ...other.modes].map((each) => each.name))];
   const both = names.filter((name) => mode(one, name) && mode(other, name));
   for (const name of names.filter((each) => !both.includes(each))) {
-    const told = (run) => (mode(run, name) ? `${mode(run, name).verdict}: ${mode(run, name).headline}` : "did not run");
-    rows.push([`mode ${name}`, told(one), told(other)]);
+    const outcome = (run) => (mode(run, name) ? `${mode(run, name).verdict}: ${mode(run, name).headline}` : "did not run");
+    rows.push([`mode ${name}`, outcome(one), outcome(other)]);
   }
   const found = new Map();
   for (const name of both) {
@@ -76,9 +76,9 @@ function compare() {
   const head = element("thead", {}, element("tr", {}, element("th", {}, ""), ...chosen.map((run) => element("th", {}, page(run)))));
   const found = differences(...chosen);
   const table = element("table", {}, head, element("tbody", {}, ...found.map(line)));
-  const told = found.length ? `${found.length} differences; all else is the same.` : "Nothing differs.";
+  const summary = found.length ? `${found.length} differences; all else is the same.` : "Nothing differs.";
   const close = element("button", { type: "button", onclick: clear }, "close");
-  place.replaceChildren(element("h2", {}, "Comparison"), element("p", { className: "muted" }, told), element("div", { className: "wide" }, table), close);
+  place.replaceChildren(element("h2", {}, "Comparison"), element("p", { className: "muted" }, summary), element("div", { className: "wide" }, table), close);
   place.scrollIntoView({ block: "nearest" });
 }
 

@@ -39,13 +39,13 @@ class Lanes {
     this.groups.push({ title: "servers and clients", lanes: tree.servers, more: 0 });
     if (tree.ledgers.length) this.groups.push({ title: "ledgers", lanes: tree.ledgers, more: hidden.ledgers });
     this.svg = shape("svg", { class: "lanes", role: "img", "aria-label": "steps, faults, servers and ledgers over time" });
-    this.svg.addEventListener("click", (event) => this.told(event));
-    this.svg.addEventListener("pointermove", (event) => event.pointerType === "mouse" && this.told(event));
+    this.svg.addEventListener("click", (event) => this.explain(event));
+    this.svg.addEventListener("pointermove", (event) => event.pointerType === "mouse" && this.explain(event));
     place.append(this.svg);
   }
 
-  told(event) {
-    const text = event.target.dataset && event.target.dataset.told;
+  explain(event) {
+    const text = event.target.dataset && event.target.dataset.title;
     if (text) this.tell(text);
   }
 
@@ -82,7 +82,7 @@ class Lanes {
       const long = Math.max(2, last - first);
       const title = `${lane.name ? lane.name + ": " : ""}${detail} (${span(began, ended)})`;
       const bar = shape("rect", { x: first, y: y + 3, width: long, height: LANE - 6, rx: 2, class: kind });
-      bar.dataset.told = title;
+      bar.dataset.title = title;
       bar.append(shape("title", {}, title));
       drawn.push(bar);
       if (label && long > 26) {
@@ -98,7 +98,7 @@ class Lanes {
       const mark = kind.includes("death")
         ? shape("path", { d: `M${where - 5} ${y + 5}l10 10m0 -10l-10 10`, class: kind })
         : shape("path", { d: `M${where} ${y + 4}l5 6l-5 6l-5 -6z`, class: kind });
-      mark.dataset.told = title;
+      mark.dataset.title = title;
       mark.append(shape("title", {}, title));
       drawn.push(mark);
     }

@@ -22,11 +22,11 @@ class Timeline {
     this.acted = [Math.max(0, lanes.acted[0] - 0.02 * lanes.end), lanes.end];
     this.range = [Math.max(0, lanes.shown[0] - 0.02 * lanes.end), lanes.shown[1]];
     this.charts = [];
-    this.range_told = element("span", { className: "range" });
-    this.told = element("p", { className: "said-now screen" }, "Point at a bar or tap it to read what it is. Drag to zoom.");
-    this.told.setAttribute("aria-live", "polite");
-    place.append(this.tools(), this.told);
-    this.drawing = new Lanes(place, lanes, lanes.hidden, (text) => { this.told.textContent = text; });
+    this.rangeLabel = element("span", { className: "range" });
+    this.hint = element("p", { className: "said-now screen" }, "Point at a bar or tap it to read what it is. Drag to zoom.");
+    this.hint.setAttribute("aria-live", "polite");
+    place.append(this.tools(), this.hint);
+    this.drawing = new Lanes(place, lanes, lanes.hidden, (text) => { this.hint.textContent = text; });
     this.select(this.drawing.svg);
     if (load.added) {
       this.charts.push(new Chart(place, "Operations per second, faults shaded", this, rates(load)));
@@ -49,7 +49,7 @@ class Timeline {
       button("▶", "later", () => this.shift(0.4)),
       button("steps", "from the first step on", () => this.show(...this.acted)),
       button("whole run", "the whole run", () => this.show(...this.whole)),
-      this.range_told);
+      this.rangeLabel);
   }
 
   zoom(factor) {
@@ -75,7 +75,7 @@ class Timeline {
   draw() {
     const width = this.place.clientWidth;
     if (!width) return;
-    this.range_told.textContent = `${this.range[0].toFixed(3)} to ${this.range[1].toFixed(3)} s`;
+    this.rangeLabel.textContent = `${this.range[0].toFixed(3)} to ${this.range[1].toFixed(3)} s`;
     this.drawing.draw(...this.range, this.left, width);
     for (const chart of this.charts) chart.draw(...this.range, this.left, width);
   }

@@ -10,7 +10,7 @@ from cluster import advice
 from cluster.advice import configuration_warnings
 from cluster.releases import artifacts
 from cluster.releases.artifacts import ServerArtifacts
-from cluster.value_types import invalid_values
+from cluster.value_types import mistyped
 from protocol.errors import PrerequisiteError, UsageError
 from protocol.modes import DB_STORAGE, DEFAULT_STORAGE, MODES
 
@@ -110,9 +110,9 @@ def test_keys_of_the_component_for_streams_are_not_called_ignored() -> None:
     ],
 )
 def test_values_that_cannot_be_converted(key: str, good: list[str], bad: list[str]) -> None:
-    assert [value for value in good if list(invalid_values({key: value}))] == []
-    assert [value for value in bad if not list(invalid_values({key: value}))] == []
-    assert all(f"{key}={value} is n" in one for value in bad for one in invalid_values({key: value}))
+    assert [value for value in good if list(mistyped({key: value}))] == []
+    assert [value for value in bad if not list(mistyped({key: value}))] == []
+    assert all(f"{key}={value} is n" in one for value in bad for one in mistyped({key: value}))
 
 
 @pytest.mark.parametrize(
@@ -127,17 +127,17 @@ def test_values_that_cannot_be_converted(key: str, good: list[str], bad: list[st
     ],
 )
 def test_a_storage_that_no_bookie_can_load_has_the_nearest_that_exists(value: str, meant: str) -> None:
-    (wrong,) = invalid_values({"ledgerStorageClass": value})
+    (wrong,) = mistyped({"ledgerStorageClass": value})
     assert wrong == (
         f"ledgerStorageClass={value} is no class of BookKeeper: write ledgerStorageClass={meant}"
     )
 
 
 def test_other_classes_need_their_package_and_unknown_ones_are_not_judged() -> None:
-    (wrong,) = invalid_values({"statsProviderClass": "PrometheusMetricsProvider"})
+    (wrong,) = mistyped({"statsProviderClass": "PrometheusMetricsProvider"})
     assert "is no class: write its name with the package" in wrong
     known = {"ledgerStorageClass": DB_STORAGE, "statsProviderClass": "org.apache.bookkeeper.stats.X"}
-    assert [*invalid_values(known), *invalid_values({"ledgerStorageClass": "com.acme.Storage"})] == []
+    assert [*mistyped(known), *mistyped({"ledgerStorageClass": "com.acme.Storage"})] == []
 
 
 def test_a_key_of_a_later_release_says_where_it_begins() -> None:

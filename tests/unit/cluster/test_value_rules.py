@@ -2,14 +2,14 @@
 
 import pytest
 
-from cluster.value_rules import RULES, refused_values
+from cluster.value_rules import RULES, refusals
 
 GC = {"gcWaitTime": "7200000"}
 FORMATS = "journalFormatVersionToWrite of 6 or more"
 
 
 def refused(conf: dict[str, str], version: str = "4.18.0") -> list[str]:
-    return list(refused_values(conf, version))
+    return list(refusals(conf, version))
 
 
 @pytest.mark.parametrize(

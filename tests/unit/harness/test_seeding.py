@@ -18,7 +18,7 @@ from cluster.releases import artifacts
 from evidence.folder import FORMAT, FoundRun, RunFolder, write_json
 from evidence.seeding import releases_text
 from harness.bundles import reading
-from harness.preparing import require_seedable, with_changes
+from harness.preparing import require_changeable, with_changes
 from harness.vocabulary import words
 from plans.load import find, load
 from plans.models import Plan, plan_tree
@@ -89,12 +89,12 @@ def figure(*defects: str) -> Plan:
 
 
 def test_defects_are_refused_on_other_backends_and_releases(spec: RunSpec) -> None:
-    require_seedable(figure(), ["4.14.7"], "docker")
-    require_seedable(figure(DEFECT), ["4.15.0", "4.18.0"], "local")
+    require_changeable(figure(), ["4.14.7"], "docker")
+    require_changeable(figure(DEFECT), ["4.15.0", "4.18.0"], "local")
     with pytest.raises(IncapableError, match="backend docker"):
-        require_seedable(figure(DEFECT), ["4.18.0"], "docker")
+        require_changeable(figure(DEFECT), ["4.18.0"], "docker")
     with pytest.raises(UsageError, match=r"needs BookKeeper >=4.15, not 4.14.7"):
-        require_seedable(figure(DEFECT), ["4.18.0", "4.14.7"], "local")
+        require_changeable(figure(DEFECT), ["4.18.0", "4.14.7"], "local")
 
 
 @pytest.mark.parametrize(
@@ -106,13 +106,13 @@ def test_defects_are_refused_on_other_backends_and_releases(spec: RunSpec) -> No
     ],
 )
 def test_a_process_that_cannot_have_the_defect_is_refused(spec: RunSpec, order: str, reason: str) -> None:
-    require_seedable(figure("fence-ignored,process=b3", f"{DEFECT},process=writer"), ["4.18.0"], "local")
+    require_changeable(figure("fence-ignored,process=b3", f"{DEFECT},process=writer"), ["4.18.0"], "local")
     with pytest.raises(UsageError, match=reason):
-        require_seedable(figure(order), ["4.18.0"], "local")
+        require_changeable(figure(order), ["4.18.0"], "local")
 
 
 def test_the_agent_alone_changes_no_release(spec: RunSpec) -> None:
-    require_seedable(figure("none"), ["4.14.7", "4.18.0"], "local")
+    require_changeable(figure("none"), ["4.14.7", "4.18.0"], "local")
     facts = {"versions": {"b1": "4.18.0"}, "bookies": ["b1"], "plan": {"cluster": {"seed_defects": ["none"]}}}
     assert releases_text(facts) == "4.18.0 with the agent, unchanged"
     write_json(spec.folder.run_json, {"format": FORMAT, **facts})
