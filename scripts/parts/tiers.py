@@ -38,8 +38,8 @@ from protocol.errors import FencepostError
 
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
 EXPECTED_S = {
-    "check": 60, "unit": 210, "histories": 190, "repo": 15, "proxy": 80, "client": 45, "spark": 220,
-    "live": 1690, "docker": 620, "browser": 65,
+    "check": 85, "unit": 480, "histories": 560, "repo": 60, "proxy": 20, "client": 45, "spark": 380,
+    "live": 1800, "docker": 710, "browser": 80,
 }  # fmt: skip
 """Of each tier in a whole run on two cores, side by side, without the tests marked ``long``."""
 ASIDE = ("proxy", "client", "spark", "docker", "browser")
