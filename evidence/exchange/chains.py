@@ -25,7 +25,6 @@ from numpy.typing import ArrayLike, NDArray
 from evidence.codes import NEVER, Flag, Kind, Outcome, Proof
 from evidence.exchange.transactions import Ints, Micro, Transactions
 from evidence.schemas import ChainRow
-from protocol.wording import counted
 
 Columns = Mapping[str, Ints]
 NEEDED = (
@@ -72,7 +71,7 @@ def of_chains(rows: Columns, chains: Sequence[Chain]) -> NDArray[np.bool_]:
 
 
 def chain_transactions(operations: Columns, chains: Sequence[Chain]) -> tuple[Transactions, Sequence[str]]:
-    """The transactions of a run, and why reads of logs are not known whole: passes, then final reads by log.
+    """The transactions of a run, and why a final read of a log is not whole, by log.
 
     ``operations`` are columns of that table, rows in any order; rows that ``of_chains`` leaves out do not
     matter. The ``number`` of an add or a pass is its slot in its client's history; that of the final reads is
@@ -81,9 +80,9 @@ def chain_transactions(operations: Columns, chains: Sequence[Chain]) -> tuple[Tr
     rows = {name: np.asarray(operations[name])[of_chains(operations, chains)] for name in NEEDED}
     order = np.lexsort((rows["seq"], rows["client"]))
     rows = {name: column[order] for name, column in rows.items()}
-    found = [*_passes(rows, chains), *_finals(rows, chains)]
-    reads = [one for one in found if not isinstance(one, str)]
-    return _transactions(rows, chains, reads), [one for one in found if isinstance(one, str)]
+    finals = list(_finals(rows, chains))
+    reads = [*_passes(rows, chains), *(one for one in finals if not isinstance(one, str))]
+    return _transactions(rows, chains, reads), [one for one in finals if isinstance(one, str)]
 
 
 class _Read(NamedTuple):
@@ -96,12 +95,8 @@ class _Read(NamedTuple):
     source: int
 
 
-def _passes(rows: Columns, chains: Sequence[Chain]) -> Iterator[_Read | str]:
-    """Each finished pass of a reader, and how many of them are not known whole.
-
-    Rows are in the order of each client's history.
-    """
-    unknown = 0
+def _passes(rows: Columns, chains: Sequence[Chain]) -> Iterator[_Read]:
+    """Each finished pass of a reader; rows are in the order of each client's history."""
     logs = {chain.born: at for at, chain in enumerate(chains)}
     since_ns = {one: ns for chain in chains for one, ns in zip(chain.ledgers, chain.since_ns, strict=True)}
     entries, opens = (_by_handle(rows, kind, Flag.PASS) for kind in (Kind.ENTRY, Kind.OPEN))
@@ -110,7 +105,6 @@ def _passes(rows: Columns, chains: Sequence[Chain]) -> Iterator[_Read | str]:
         handle = int(rows["client"][row]), int(rows["handle"][row])
         read = entries.get(handle, _NONE)
         if log is None or len(read) != rows["result"][row]:
-            unknown += 1
             continue
         invoked_ns = int(rows["invoked_ns"][row])
         for opened in opens.get(handle, _NONE)[-1:].tolist():
@@ -118,9 +112,6 @@ def _passes(rows: Columns, chains: Sequence[Chain]) -> Iterator[_Read | str]:
             if rows["result"][opened] < 0 or rows["lac"][opened] != rows["result"][opened]:
                 invoked_ns = min(invoked_ns, since_ns[int(rows["ledger"][opened])])
         yield _Read(log, read, invoked_ns, int(rows["completed_ns"][row]), row)
-    if unknown:
-        passes = counted(unknown, "pass", "passes")
-        yield f"{passes} through a log showed entries that are in none of the logs, or not recorded"
 
 
 def _finals(rows: Columns, chains: Sequence[Chain]) -> Iterator[_Read | str]:
