@@ -115,7 +115,10 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
     if not deviations:
         return comparison
     known = {(one.property, one.kind) for one in standing(verdict.mode, facts["bookkeeper"])}
-    anomaly = any(decides_verdict(one, counting) and (one.property, one.kind) not in known for one in found)
+    anomaly = any(
+        decides_verdict(one.property, one.kind, counting) and (one.property, one.kind) not in known
+        for one in found
+    )
     return with_deviations(
         comparison,
         deviations,

@@ -27,6 +27,7 @@ from harness.narrator import Narrator
 from harness.preparing import Prepared
 from harness.recording.finals import NOT_QUIET
 from harness.run import judge_again, judge_recorded
+from plans.expected.comparison import decides_verdict
 from plans.expected.expectations import standing
 from protocol.errors import EvidenceError, FencepostError
 from reports.results import ModeResult
@@ -209,7 +210,8 @@ def news_in(folder: RunFolder, judgements: Mapping[str, Judgement]) -> frozenset
     return frozenset(
         kind
         for kind in shown(folder, judgements) - known_in(folder)
-        if kind in counting or kind.partition("/")[0] in counting
+        for name, what, *_ in (kind.split("/"),)
+        if decides_verdict(name, what, counting)
     )
 
 

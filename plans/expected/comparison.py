@@ -149,9 +149,9 @@ def compare(stated: Stated, run: Judged) -> Comparison:
     )
 
 
-def decides_verdict(one: FoundAnomaly, counting: Container[str]) -> bool:
-    """Whether a finding makes the verdict: its property does, or its kind."""
-    return one.property in counting or f"{one.property}/{one.kind}" in counting
+def decides_verdict(name: str, kind: str, counting: Container[str]) -> bool:
+    """Whether a finding makes the verdict: its property, which has this name, does, or its kind."""
+    return name in counting or f"{name}/{kind}" in counting
 
 
 def _doubt(verdict: str, anomalies: Sequence[FoundAnomaly]) -> str:
@@ -255,7 +255,9 @@ def _unexpected(
     """A sentence for each kind of anomaly that nothing states, with the rounds in which it showed."""
     rounds, counting = stated.rounds, stated.counting
     groups: dict[str, list[FoundAnomaly]] = {}
-    counted = [one for one in anomalies if counting is None or decides_verdict(one, counting)]
+    counted = [
+        one for one in anomalies if counting is None or decides_verdict(one.property, one.kind, counting)
+    ]
     for one in _unmatched([*breaks, *standing(stated.mode, stated.version)], counted, rounds):
         ledger = ledger_and_round(one.ledger, rounds)[0]
         loss = f", {one.loss}" if one.loss else ""
