@@ -66,6 +66,9 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON d
 BOOKIE_CONF = click.option(
     "--bookie-conf", type=PRESENT_FILE, help="Your bookies' settings (bk_server.conf)."
 )
+CLIENT_CONF = click.option(
+    "--client-conf", type=PRESENT_FILE, help="Your clients' settings, in the same form."
+)
 RELEASE = release("BookKeeper release, for example 4.16.4.")
 START_UNTIL = click.option(
     "--for", "total_s", type=DURATION, metavar="TIME", help="Start no run after this time: 90s, 10m, 8h."

@@ -11,9 +11,9 @@ from cli.completion import of_cures, of_defects, of_modes, of_scenarios
 from cli.options import (
     AS_JSON,
     BOOKIE_CONF,
+    CLIENT_CONF,
     MASTER,
     PARALLEL,
-    PRESENT_FILE,
     PRESENT_FOLDER,
     QUIET,
     RELEASE,
@@ -50,7 +50,7 @@ from protocol.exit_codes import ExitCode
 @RELEASE
 @click.option("--jars", type=PRESENT_FOLDER, help="Folder of jars: run your own build of BookKeeper.")
 @BOOKIE_CONF
-@click.option("--client-conf", type=PRESENT_FILE, help="Your clients' settings, in the same form.")
+@CLIENT_CONF
 @click.option(
     "--seed-defect",
     "seed_defects",

@@ -1,4 +1,4 @@
-"""Warnings about a bookie's configuration that does not do what it seems to do.
+"""Warnings about a configuration of bookies or clients that does not do what it seems to do.
 
 Three kinds: keys that a release does not read (BookKeeper ignores unknown keys silently), combinations
 that do not protect acknowledged entries, and settings with a known defect (:mod:`cluster.known_findings`).
@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
-from cluster.known_findings import Advice, of_settings
+from cluster.known_findings import Advice, of_client_settings, of_settings
 from cluster.releases import artifacts
 from cluster.releases.versions import parse
 from protocol.errors import PrerequisiteError
@@ -41,16 +41,24 @@ def configuration_warnings(conf: Mapping[str, str], version: str) -> list[Advice
     ``conf`` is what the user wrote, key to value. ``UsageError`` for a version that cannot be run.
     Without the release's jars its keys are not compared, and one sentence says so.
     """
-    release = parse(version)
+    integrity_exists = parse(version) >= parse(FIRST_IN[INTEGRITY])
+    combinations = _combinations(conf, version, integrity_exists=integrity_exists)
+    return [*_unread(conf, version), *combinations, *of_settings(conf, version)]
+
+
+def client_warnings(conf: Mapping[str, str], version: str) -> list[Advice]:
+    """The same of a client's settings, for which no combination is known not to protect."""
+    return [*_unread(conf, version), *of_client_settings(conf, version)]
+
+
+def _unread(conf: Mapping[str, str], version: str) -> list[Advice]:
+    parse(version)
     try:
         known = known_keys(version)
     except PrerequisiteError as error:
-        ignored = [Advice(f"the keys were not compared with BookKeeper {version}: {error}", error.remedy)]
-    else:
-        unread = sorted(key for key in conf.keys() - known if not key.startswith(_STREAM))
-        ignored = [Advice(_ignored(key, version, known), "correct or remove it") for key in unread]
-    combinations = _combinations(conf, version, integrity_exists=release >= parse(FIRST_IN[INTEGRITY]))
-    return [*ignored, *combinations, *of_settings(conf, version)]
+        return [Advice(f"the keys were not compared with BookKeeper {version}: {error}", error.remedy)]
+    unread = sorted(key for key in conf.keys() - known if not key.startswith(_STREAM))
+    return [Advice(_ignored(key, version, known), "correct or remove it") for key in unread]
 
 
 def known_keys(version: str) -> frozenset[str]:

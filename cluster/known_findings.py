@@ -1,4 +1,4 @@
-"""Which findings apply to a bookie's configuration, from the index ``docs/findings/README.md``.
+"""Which findings apply to a configuration of bookies or clients, from the index ``docs/findings/README.md``.
 
 The index lists each finding once, in a part for what it needs. A part applies by the configuration's journal
 and storage; a finding of a setting by that setting. A finding's workaround is the one of its page; the
@@ -31,6 +31,10 @@ PARTS: Mapping[str, Callable[[Conf], bool]] = {
     "Autorecovery and auditor": lambda conf: flag(conf, "autoRecoveryDaemonEnabled", default=True),
 }
 """The parts of the index that a bookie's own configuration decides, and whether they apply."""
+CLIENT_PARTS: Mapping[str, Callable[[Conf], bool]] = {
+    "Clients with V2": lambda conf: flag(conf, "useV2WireProtocol", default=False),
+}
+"""The same of a client's settings."""
 
 OFF_BY_DEFAULT = "Settings that are off by default"
 SETTINGS: Mapping[str, Callable[[Conf], str]] = {
@@ -58,6 +62,8 @@ SETTINGS: Mapping[str, Callable[[Conf], str]] = {
     "ledger-directories": lambda conf: _on(conf, "allowStorageExpansion") if _db_storage(conf) else "",
 }
 """By page: the setting that brings the finding, or nothing where the configuration does not have it."""
+OF_CLIENTS = ("metadata-format-one", "rack-lost-replaced")
+"""Those whose settings clients have too; a bookie has them for its own client, which replicates."""
 
 
 class Advice(NamedTuple):
@@ -93,25 +99,47 @@ def _without_link(link: re.Match[str]) -> str:
 
 
 def of_settings(conf: Conf, version: str) -> list[Advice]:
-    """The findings that a setting of ``conf`` brings on this release."""
-    rows = {one.page: one for _, row in _index(version) for one in row}
+    """The findings that a setting of a bookie's ``conf`` brings on this release."""
     excluded = excluded_by(conf)
-    named = {page: setting(conf) for page, setting in SETTINGS.items() if page in rows.keys() - excluded}
-    if "read-limit" in rows and (limit := _read_limit(conf, version)):
+    named = {page: setting(conf) for page, setting in SETTINGS.items() if page not in excluded}
+    if limit := _read_limit(conf, version):
         named["read-limit"] = f"{limit}, with clients that have useV2WireProtocol"
+    return _advice(named, version)
+
+
+def of_client_settings(conf: Conf, version: str) -> list[Advice]:
+    """The findings that a setting of a client's ``conf`` brings on this release."""
+    return _advice({page: SETTINGS[page](conf) for page in OF_CLIENTS}, version)
+
+
+def _advice(named: Mapping[str, str], version: str) -> list[Advice]:
+    rows = {one.page: one for _, row in _index(version) for one in row}
     return [
         Advice(f"{setting}: {rows[page]}", rows[page].workaround)
         for page, setting in named.items()
-        if setting
+        if setting and page in rows
     ]
 
 
 def of_parts(conf: Conf, version: str) -> Iterator[str]:
-    """Each part of the index that applies, its findings, and the workarounds of those of severity P1."""
-    index, excluded = list(_index(version)), excluded_by(conf)
-    for part, rows in index:
+    """Each part of the index that applies to a bookie, its findings, and workarounds of severity P1."""
+    return _of_parts(PARTS, conf, version, excluded_by(conf))
+
+
+def of_client_parts(conf: Conf, version: str, bookie: Conf | None) -> Iterator[str]:
+    """The same of a client, whose bookies have the configuration ``bookie``; None if it is not known."""
+    no_limit = bookie is not None and not _read_limit(bookie, version)
+    return _of_parts(
+        CLIENT_PARTS, conf, version, {"read-limit": "bookies that limit no reads"} if no_limit else {}
+    )
+
+
+def _of_parts(
+    parts: Mapping[str, Callable[[Conf], bool]], conf: Conf, version: str, excluded: Mapping[str, str]
+) -> Iterator[str]:
+    for part, rows in _index(version):
         left = [one for one in rows if one.page not in excluded]
-        if left and part in PARTS and PARTS[part](conf):
+        if left and part in parts and parts[part](conf):
             severe = [one for one in left if one.effect.startswith("P1")]
             number = f"{counted(len(left), 'known finding')}, {len(severe)} of severity P1"
             yield f"{part.replace('`', '')}: {number}"
@@ -123,9 +151,13 @@ def of_parts(conf: Conf, version: str) -> Iterator[str]:
             for one in rows:
                 if one.page in excluded:
                     yield f"  {one.page} does not apply with {excluded[one.page]}"
-    undecided = [part for part, rows in index if rows and part not in PARTS and part != OFF_BY_DEFAULT]
-    listed = ", ".join(undecided).replace("`", "")
-    yield f"other parts of docs/findings/README.md, which this file does not decide: {listed}"
+
+
+def undecided(version: str, *, bookie: bool, client: bool) -> str:
+    """The parts of the index that a bookie's or a client's settings, if there are any, do not decide."""
+    decided = [OFF_BY_DEFAULT, *(PARTS if bookie else ()), *(CLIENT_PARTS if client else ())]
+    parts = [part.replace("`", "") for part, rows in _index(version) if rows and part not in decided]
+    return f"parts of docs/findings/README.md that were not decided: {', '.join(parts)}"
 
 
 def excluded_by(conf: Conf) -> dict[str, str]:

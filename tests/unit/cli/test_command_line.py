@@ -80,7 +80,7 @@ def test_a_full_disk_is_no_internal_error(
         ("run bp46/truncation --bookkeeper 4.13.0", "4.13.0"),
         ("run bp46/truncation --bookkeeper banana", "banana"),
         ("run bp46/truncation --bookkeeper 4.18.99", "4.18.99"),
-        ("doctor --bookkeeper 4.14.7", "--bookkeeper needs --bookie-conf"),
+        ("doctor --bookkeeper 4.14.7", "--bookkeeper needs --bookie-conf or --client-conf"),
         ("check latest --history README.md --master spark://host:7077", "leave out latest, --master"),
         ("report latest --issue --open", "give one of them"),
         ("bundle latest -o README.md", "-o README.md: the name of a bundle ends in .zip"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cluster import advice
-from cluster.advice import configuration_warnings
+from cluster.advice import client_warnings, configuration_warnings
 from cluster.releases import artifacts
 from cluster.releases.artifacts import ServerArtifacts
 from cluster.value_types import mistyped
@@ -93,6 +93,15 @@ WITHOUT_DB_STORAGE = {key: value for key, value in protected().items() if key !=
 )
 def test_what_is_ignored_or_does_not_protect_is_said(conf: dict[str, str], text: str) -> None:
     assert text in said(conf)
+
+
+def test_of_a_client_ignored_keys_and_known_defects_are_said_and_no_combination_of_a_bookie() -> None:
+    conf = {"journalWriteData": "false", "unread": "1", "ledgerMetadataVersion": "1"}
+    assert [said.partition(":")[0] for said, _ in client_warnings(conf, "4.18.0")] == [
+        "ledgerMetadataVersion",
+        "unread",
+        "ledgerMetadataVersion=1",
+    ]
 
 
 def test_keys_of_the_component_for_streams_are_not_called_ignored() -> None:

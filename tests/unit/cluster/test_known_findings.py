@@ -7,14 +7,18 @@ import re
 import pytest
 
 from cluster.known_findings import (
+    CLIENT_PARTS,
     GUIDE,
     INDEX,
     OFF_BY_DEFAULT,
     PARTS,
     SETTINGS,
     excluded_by,
+    of_client_parts,
+    of_client_settings,
     of_parts,
     of_settings,
+    undecided,
 )
 from cluster.releases.versions import among
 from protocol.errors import UsageError
@@ -24,6 +28,7 @@ DB = {"ledgerStorageClass": DB_STORAGE}
 PROTECTED = DB | {"journalWriteData": "false", "dataIntegrityChecking": "true"}
 DIRECT_IO = {"dbStorage_directIOEntryLogger": "true"}
 OF_DIRECT_IO = "direct-io-large-entry direct-io-many-ledgers direct-io-readers direct-io-size-limit"
+V2 = {"useV2WireProtocol": "true"}
 CACHE = {"gcEntryLogMetadataCacheEnabled": "true"}
 
 
@@ -116,6 +121,49 @@ def test_the_limit_of_reads_is_the_default_of_one_release() -> None:
 
 
 @pytest.mark.parametrize(
+    ("client", "bookie", "version", "named"),
+    [
+        ({}, None, "4.18.0", ""),
+        ({"useV2WireProtocol": "false"}, None, "4.18.0", ""),
+        (V2, None, "4.18.0", "read-limit late-answer batch-read"),
+        (V2, None, "4.16.4", "read-limit late-answer"),
+        (V2, {}, "4.18.0", "read-limit late-answer batch-read"),
+        (V2, {"maxReadsInProgressLimit": "0"}, "4.18.0", "late-answer batch-read"),
+        (V2, {"readWorkerThreadsThrottlingEnabled": "false"}, "4.18.0", "late-answer batch-read"),
+        (V2, {}, "4.17.3", "late-answer batch-read"),
+        (V2, {"maxReadsInProgressLimit": "1000"}, "4.17.3", "read-limit late-answer batch-read"),
+    ],
+)
+def test_the_findings_of_a_client(
+    client: dict[str, str], bookie: dict[str, str] | None, version: str, named: str
+) -> None:
+    lines = list(of_client_parts(client, version, bookie))
+    absent = [line for line in lines if "does not apply" in line]
+    assert [page for page in named.split() if page not in "".join(lines)] == []
+    assert bool(lines) == bool(named)
+    assert absent == (["  read-limit does not apply with bookies that limit no reads"] if absent else [])
+    assert bool(absent) == ("read-limit" not in named and bool(named))
+
+
+def test_the_settings_of_a_client_have_the_findings_of_the_same_settings_of_a_bookie() -> None:
+    conf = {"enforceMinNumFaultDomainsForWrite": "true", "ledgerMetadataVersion": "1"}
+    both = {*of_client_settings(conf, "4.17.3")}
+    assert len(both) == 2
+    assert both == {*of_settings(conf, "4.17.3")}
+    assert of_client_settings({}, "4.17.3") == []
+
+
+def test_each_part_is_decided_by_bookies_by_clients_or_by_no_file() -> None:
+    def parts(*, bookie: bool, client: bool) -> set[str]:
+        return {*undecided("4.18.0", bookie=bookie, client=client).partition(": ")[2].split(", ")}
+
+    assert parts(bookie=True, client=True) == {"Ledgers with DEFERRED_SYNC", "Maintenance"}
+    assert parts(bookie=True, client=False) - parts(bookie=True, client=True) == {"Clients with V2"}
+    assert parts(bookie=False, client=True) == parts(bookie=False, client=False) - {"Clients with V2"}
+    assert "The journal" in parts(bookie=False, client=True)
+
+
+@pytest.mark.parametrize(
     ("conf", "part", "numbers", "page"),
     [
         ({"verifyMetadataOnGC": "True"}, "Any configuration", (22, 6), "metadata-behind"),
@@ -174,7 +222,7 @@ def test_each_value_of_a_bookie_that_protects_is_known_here() -> None:
 
 def test_the_index_has_every_part_and_page_that_is_named_here() -> None:
     index = INDEX.read_text(encoding="utf-8")
-    assert [part for part in PARTS if f"### {part}\n" not in index] == []
+    assert [part for part in (*PARTS, *CLIENT_PARTS) if f"### {part}\n" not in index] == []
     assert [page for page in SETTINGS if f"]({page}.md) |" not in index] == []
     off = index.partition(f"### {OFF_BY_DEFAULT}\n")[2].partition("\n### ")[0]
     assert set(re.findall(r"\]\(([\w-]+)\.md\) \|", off)) <= SETTINGS.keys()

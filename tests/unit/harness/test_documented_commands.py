@@ -108,7 +108,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     point_latest(tmp_path / "results", found.path)
     (tmp_path / "RUN").symlink_to(found.path / "journal")
-    (tmp_path / "bk_server.conf").touch()
+    for name in ("bk_server.conf", "client.conf"):
+        (tmp_path / name).touch()
     for page in ("write-a-scenario", "run-in-ci"):
         text = (ROOT / "docs" / "how-to" / f"{page}.md").read_text(encoding="utf-8")
         for block in re.findall(r"^ *```yaml\n(.*?)^ *```", text, re.M | re.S):
