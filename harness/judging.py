@@ -146,13 +146,17 @@ def _found(verdict: RunVerdict, folder: RunFolder, names: Mapping[int, str]) -> 
     ]
 
 
-def broken_unstated(verdict: RunVerdict, folder: RunFolder) -> tuple[str, ...]:
-    """The properties with an anomaly that would not show without a seeded defect: nothing states it."""
+def anomalies_unstated(verdict: RunVerdict, folder: RunFolder) -> list[FoundAnomaly]:
+    """The anomalies that neither the plan nor the list of known defects states."""
     facts = folder.run()
     plan = from_json(facts).plan
     found = _found(verdict, folder, ledger_names(folder))
-    others = unstated(plan.expect, found, mode=verdict.mode, version=facts["bookkeeper"], rounds=plan.rounds)
-    return tuple(sorted({one.property for one in others}))
+    return unstated(plan.expect, found, mode=verdict.mode, version=facts["bookkeeper"], rounds=plan.rounds)
+
+
+def broken_unstated(verdict: RunVerdict, folder: RunFolder) -> tuple[str, ...]:
+    """The properties with an anomaly that would not show without a seeded defect: nothing states it."""
+    return tuple(sorted({one.property for one in anomalies_unstated(verdict, folder)}))
 
 
 def whole_but_for_skipped_steps(verdict: RunVerdict, folder: RunFolder) -> bool:

@@ -17,6 +17,7 @@ from evidence.folder import FoundRun, RunFolder, modes_of, new_run, write_json
 from harness.cleaning import drop_directories, in_use, is_in_use
 from harness.judging import Judge, compare_with_plan
 from harness.narrator import Narrator
+from harness.next_step import next_step
 from harness.preparing import Prepared, introduction
 from harness.recording.record import record
 from protocol.errors import EvidenceError
@@ -132,7 +133,7 @@ def _judged(folder: RunFolder, judge: Judge, narrator: Narrator) -> ModeResult:
 
 
 def conclude(result: RunResult, narrator: Narrator) -> RunResult:
-    """Write the whole run's verdict and summary, and say where they are."""
+    """Write the whole run's verdict and summary; say where they are, and what to do next if one is wrong."""
     tree = {
         mode.mode: {
             "verdict": mode.verdict.verdict.value,
@@ -151,4 +152,6 @@ def conclude(result: RunResult, narrator: Narrator) -> RunResult:
     narrator.line(f"results: {result.path}")
     narrator.line(f"report:  {report}")
     narrator.line(f"repeat:  {result.repeat}")
+    if step := next_step(result):
+        narrator.line(f"next:    {step}")
     return result

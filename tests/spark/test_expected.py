@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from evidence.findings import Verdict
+from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from harness.judging import broken_unstated, compare_with_plan
 from harness.narrator import Narrator
+from harness.next_step import next_step
 from harness.run import conclude
 from plans.expected.comparison import Comparison
 from reports.results import ModeResult, RunResult
@@ -45,6 +46,10 @@ def compared(
     return compare_with_plan(verdict, folder)
 
 
+def _result(folder: RunFolder, verdict: RunVerdict) -> ModeResult:
+    return ModeResult(folder.mode, folder, verdict, compare_with_plan(verdict, folder), took_s=1.5)
+
+
 def test_an_anomaly_that_the_plan_states_is_not_what_a_seeded_defect_broke(tmp_path: Path) -> None:
     both = Story(LOST.ledgers, lost={CONTROL: (0, 4), MAIN: (0, 9)})
     for number, (story, broken) in enumerate(((LOST, ()), (both, ("durability",)))):
@@ -52,6 +57,8 @@ def test_an_anomaly_that_the_plan_states_is_not_what_a_seeded_defect_broke(tmp_p
         verdict = judged(folder)
         assert verdict.judgements["durability"].verdict is Verdict.ANOMALY
         assert broken_unstated(verdict, folder) == broken
+        result = RunResult("made/up", 1, folder.path.parent, [_result(folder, verdict)])
+        assert (f"{folder.path.parent} l{MAIN}:0 --mode protected; then" in next_step(result)) == bool(broken)
 
 
 def test_a_stored_run_counts_in_a_series_as_the_run_itself(
@@ -63,7 +70,7 @@ def test_a_stored_run_counts_in_a_series_as_the_run_itself(
     for number, one in enumerate((LOST, story)):
         folder = make(tmp_path / str(number), one, required=("durability",), plan=PLAN)
         verdict = judged(folder)
-        result = ModeResult(folder.mode, folder, verdict, compare_with_plan(verdict, folder), took_s=1.5)
+        result = _result(folder, verdict)
         run = folder.path.parent
         conclude(RunResult(folder.run()["scenario"], 1, run, [result]), Narrator(quiet=True))
         assert stored_trial(run, folder.mode, 1.5) == trial(folder.run()["scenario"], result)
