@@ -232,6 +232,18 @@ def test_a_workaround_that_wipes_a_bookie_decommissions_it_first(root: Path) -> 
     assert [row for row in wiping if "decommission" not in row.partition("wipe")[0]] == []
 
 
+def test_the_guide_has_a_way_to_the_storage_that_it_recommends(root: Path) -> None:
+    """In the order of the scenario that it names: a bookie that has entries is never wiped or changed."""
+    guide = (root / "docs" / "how-to" / "safe-configuration.md").read_text()
+    (row,) = (line for line in guide.splitlines() if line.startswith("| Move to `DbLedgerStorage`"))
+    steps = ["stop it", "decommission it", "wipe its directories", "set the class", "start it"]
+    assert sorted(steps, key=row.find) == steps
+    scenario = (root / "scenarios" / "closing" / "decommission.yaml").read_text()
+    done = ["- stop:", "command: decommission", "- wipe:", "- start:"]
+    assert sorted(done, key=scenario.find) == done
+    assert "fencepost run closing/decommission" in row
+
+
 def test_the_heads_of_findings_have_the_settings_that_protect(root: Path) -> None:
     guide = (root / "docs" / "how-to" / "safe-configuration.md").read_text()
     rows = re.findall(r"^\| (`.+?) \|.*\| (\[.+) \|$", guide.split("## Settings that protect\n")[1], re.M)
