@@ -30,7 +30,12 @@ def _part(_context: click.Context, _parameter: click.Parameter, text: str) -> tu
 @click.option("--jars", type=PRESENT_FOLDER, help="Folder of jars: run your own build of BookKeeper instead.")
 @START_UNTIL
 @click.option(
-    "--shard", "part", default="1/1", callback=_part, help="Run only this part of the runs, for example 2/8."
+    "--shard",
+    "part",
+    default="1/1",
+    callback=_part,
+    metavar="N/M",
+    help="Run only this part of the runs, for example 2/8.",
 )
 @click.option(
     "--new", is_flag=True, help="Start from the beginning instead of continuing an unfinished campaign."

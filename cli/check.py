@@ -17,6 +17,7 @@ from cli.options import AS_JSON, MASTER, PRESENT_FILE, QUIET, RESULTS
 )
 @click.option(
     "--model",
+    metavar="NAME",
     help="Model for --history: set, linearizable-set, log, or a consistency model; default: "
     "strict-serializable.",
 )

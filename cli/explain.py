@@ -7,14 +7,13 @@ from pathlib import Path
 
 import click
 
-from cli.completion import of_modes
-from cli.options import RESULTS
+from cli.options import RESULTS, one_mode
 
 
 @click.command("explain")
 @click.argument("run")
 @click.argument("subject", metavar="LEDGER[:ENTRY]")
-@click.option("--mode", help="Mode to show; default: every mode of RUN.", shell_complete=of_modes)
+@one_mode("Mode to show; default: every mode of RUN.")
 @RESULTS
 def command(run: str, subject: str, mode: str | None, results: Path) -> int:
     """Show everything that happened to LEDGER (its name in the plan, or its number) or to one ENTRY of it.

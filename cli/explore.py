@@ -7,16 +7,13 @@ from typing import Any
 
 import click
 
-from cli.completion import of_modes
-from cli.options import AS_JSON, DURATION, FILE, PARALLEL, QUIET, RELEASE, RESULTS
+from cli.options import AS_JSON, DURATION, FILE, PARALLEL, QUIET, RELEASE, RESULTS, one_mode
 
 _DEFAULT_FOR_S = 300.0
 
 
 @click.command("explore")
-@click.option(
-    "--mode", help="Mode of every run; default: the profile's (protected).", shell_complete=of_modes
-)
+@one_mode("Mode of every run; default: the profile's (protected).")
 @click.option(
     "--for",
     "for_s",

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from cli.completion import of_modes
-from cli.options import FILE, RESULTS
+from cli.options import FILE, RESULTS, one_mode
 
 
 @click.command("export")
@@ -19,7 +18,7 @@ from cli.options import FILE, RESULTS
 @click.option(
     "--trace", "form", flag_value="trace", help="Write the whole run as Chrome trace events, for Perfetto."
 )
-@click.option("--mode", help="Mode to export, if the run has several.", shell_complete=of_modes)
+@one_mode("Mode to export, if the run has several.")
 @click.option("--out", type=FILE, help="File to write; default: standard output.")
 @RESULTS
 def command(run: str, form: str | None, mode: str | None, out: Path | None, results: Path) -> int:

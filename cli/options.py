@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import click
 
-from cli.completion import of_releases
+from cli.completion import of_modes, of_releases
 from harness.request import default_results
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -25,7 +25,7 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smh]?)")
 class _Duration(click.ParamType[float]):
     """``90s``, ``5m``, ``2h``, or a plain number of seconds."""
 
-    name = "duration"
+    name = "time"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         matched = _DURATION.fullmatch(str(value))
@@ -55,6 +55,11 @@ def release(about: str) -> Callable[[Decorated], Decorated]:
     return click.option(*words, metavar="VERSION", help=about, shell_complete=of_releases)
 
 
+def one_mode(about: str) -> Callable[[Decorated], Decorated]:
+    """The option for one mode of a run."""
+    return click.option("--mode", metavar="MODE", help=about, shell_complete=of_modes)
+
+
 RESULTS = click.option(
     "--results",
     type=click.Path(path_type=Path, file_okay=False),
@@ -71,7 +76,7 @@ CLIENT_CONF = click.option(
 )
 RELEASE = release("BookKeeper release, for example 4.16.4.")
 START_UNTIL = click.option(
-    "--for", "total_s", type=DURATION, metavar="TIME", help="Start no run after this time: 90s, 10m, 8h."
+    "--for", "total_s", type=DURATION, help="Start no run after this time: 90s, 10m, 8h."
 )
 MASTER = click.option(
     "--master", metavar="URL", help="Spark master for judging, spark://HOST:PORT; default: this machine."

@@ -6,14 +6,13 @@ from typing import Any
 
 import click
 
-from cli.completion import of_modes
-from cli.options import AS_JSON, PARALLEL, QUIET, RESULTS
+from cli.options import AS_JSON, PARALLEL, QUIET, RESULTS, one_mode
 
 
 @click.command("replay")
 @click.argument("run", default="latest")
 @click.option("--times", type=click.IntRange(1), default=1, show_default=True, help="Number of runs.")
-@click.option("--mode", help="Mode to replay, if RUN has several.", shell_complete=of_modes)
+@one_mode("Mode to replay, if RUN has several.")
 @click.option(
     "--backend", metavar="NAME", help="Backend of the servers, local or docker; default: that of RUN."
 )

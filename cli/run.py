@@ -31,7 +31,9 @@ from protocol.exit_codes import ExitCode
     "--mode",
     "modes",
     multiple=True,
-    help="Run only this mode (repeatable); default: every mode of the plan, or that of --bookie-conf.",
+    metavar="MODE",
+    help="Run only this mode: journal, nosync, unprotected or protected (repeatable); default: every mode of "
+    "the plan, or that of --bookie-conf.",
     shell_complete=of_modes,
 )
 @click.option(

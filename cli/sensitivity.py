@@ -17,6 +17,7 @@ from cli.options import FILE, PARALLEL, QUIET, RESULTS, START_UNTIL, release
     "name",
     default="gate",
     show_default=True,
+    metavar="NAME",
     shell_complete=of_campaigns,
     help="The campaign: `gate`, `nightly`, `explore`, another, or a YAML file.",
 )
@@ -24,10 +25,15 @@ from cli.options import FILE, PARALLEL, QUIET, RESULTS, START_UNTIL, release
     "--defect",
     "names",
     multiple=True,
+    metavar="NAME",
     help="A seeded defect to try (repeatable; default: all); `fencepost list defects` has the names.",
 )
 @click.option(
-    "--scenario", "scenarios", multiple=True, help="Run only this scenario of the campaign (repeatable)."
+    "--scenario",
+    "scenarios",
+    multiple=True,
+    metavar="NAME",
+    help="Run only this scenario of the campaign (repeatable).",
 )
 @release("BookKeeper release to run.")
 @START_UNTIL

@@ -6,13 +6,12 @@ from typing import Any
 
 import click
 
-from cli.completion import of_modes
-from cli.options import AS_JSON, DURATION, FILE, PARALLEL, QUIET, RESULTS
+from cli.options import AS_JSON, DURATION, FILE, PARALLEL, QUIET, RESULTS, one_mode
 
 
 @click.command("shrink")
 @click.argument("run", default="latest")
-@click.option("--mode", help="Mode to shrink, if RUN has several.", shell_complete=of_modes)
+@one_mode("Mode to shrink, if RUN has several.")
 @click.option(
     "--finding",
     "kind",

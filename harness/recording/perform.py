@@ -141,7 +141,7 @@ def _perform_one(step: StepSpec, context: RunContext, path: Place, block_ns: int
     if step.outcome not in ("any", outcome):
         in_round = f" of round {context.round}" if context.plan.plan.rounds > 1 else ""
         raise StepError(
-            f"step {step.name!r}{in_round} ended {outcome}, the plan wants {step.outcome}: {done.text}",
+            f"step {step.name!r}{in_round} ended {outcome}, the plan expects {step.outcome}: {done.text}",
             remedy="write `outcome: any` on the step if this may happen, or if a `decides` judges it",
         )
 

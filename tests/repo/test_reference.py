@@ -31,6 +31,11 @@ def test_every_option_has_a_help_text(verb: str) -> None:
     assert [one.opts for one in options if not (one.help or "").endswith(".")] == []
 
 
+def test_every_value_of_an_option_has_a_name(root: Path) -> None:
+    text = (root / "docs" / "command-line.md").read_text()
+    assert re.findall(r"`--[\w-]+ (?:TEXT|DURATION)`", text) == []
+
+
 def test_the_plan_language_names_no_class(root: Path) -> None:
     cells = re.findall(r"(?<=\| )`[A-Z]\w+`(?= \|)", (root / "docs" / "plan-language.md").read_text())
     assert cells == []

@@ -57,7 +57,7 @@ def test_bookies_that_ask_for_no_fence_are_found_out(fencepost: Start, tmp_path:
     assert code == ANOMALY
     assert "1 add accepted by a fenced bookie" in headline
     assert reasons[0] == "an anomaly that was not expected: fencing (accepted_when_fenced) on main"
-    assert "the client decided otherwise: step 'append' ended ok, the plan wants unknown" in reasons[-1]
+    assert "the client decided otherwise: step 'append' ended ok, the plan expects unknown" in reasons[-1]
 
 
 @pytest.mark.long

@@ -148,7 +148,7 @@ def test_a_step_with_another_outcome_ends_the_steps(context: RunContext, played:
         name="append", params=Append(client="writer", ledger="main", entries=1), outcome="unknown"
     )
     played(append, append=lambda *_: Done("1 acknowledged", Outcome.OK))
-    assert context.deviations == ["step 'append' ended ok, the plan wants unknown: 1 acknowledged"]
+    assert context.deviations == ["step 'append' ended ok, the plan expects unknown: 1 acknowledged"]
     assert who_deviated(context.folder) == "client"
 
 
