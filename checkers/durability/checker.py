@@ -19,6 +19,7 @@ from checkers.durability.classes import (
     EXPLAINED,
     FORGED,
     FORGERIES,
+    HONEST,
     UNDETERMINED,
     classified,
     forgery_proof,
@@ -74,7 +75,7 @@ class Durability(Checker):
         "census_answers",
         "census_passes",
     )
-    facts = (*FACTS, *PROMISES, BORN, OPENED, REFUSED, FORGERIES, FORCED)
+    facts = (*FACTS, *PROMISES, BORN, OPENED, REFUSED, FORGERIES, HONEST, FORCED)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """The fates of the promised entries, the lost ones by class, and who had these."""

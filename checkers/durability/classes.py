@@ -1,6 +1,7 @@
 """The class of a loss: whether the recorded faults explain it.
 
-``forged``: the ledger was closed below the entry after a rule of the run had forged a denial of it.
+``forged``: the ledger was closed below the entry after a rule of the run had forged a denial of it, and no
+client had received enough denials of bookies themselves to close it there.
 ``put_back``: a fault of the run had put the ledger's metadata back in time, or removed it for a while.
 ``unexplained``: a boot that acknowledged the entry, and had to keep it to the end, never lost it, or still
 shows it.
@@ -27,11 +28,11 @@ from checkers.durability.holders import Holders, KnownBoots, having, why_not
 from checkers.facts.boots import bookie_of, boot_name
 from checkers.facts.disks import copied_disks
 from checkers.facts.ledgers import histories
-from checkers.facts.versions import Version, duties, gathered
-from checkers.facts.wire import answers, denies, rule_text
+from checkers.facts.versions import Version, duties, gathered, in_force
+from checkers.facts.wire import answers, denies, proven_answers, rule_text
 from checkers.facts.wording import entries_text
 from checkers.judging.contract import Batch, Event, LedgerFact, LedgerFacts, Rows, RunFacts
-from checkers.sets.spans import Bools, Ints, Spans
+from checkers.sets.spans import Bools, Ints, Spans, ints
 from evidence.codes import NEVER, FrameFlag, Message, Status
 from protocol.faults import Loses
 from protocol.wording import counted
@@ -52,6 +53,21 @@ FORGERIES = LedgerFact("forged_denials", "frames", _forgeries, key=_FORGERY)
 """The denials of recovery reads that rules of the run forged, as they were passed on."""
 
 
+def _honest(batch: Batch) -> Rows:
+    rows = proven_answers(batch.frames, Message.RECOVERY_READ)
+    return rows.filter(denies(rows["status"]) & denies(rows["delivered"]))
+
+
+HONEST = LedgerFact(
+    "honest_denials",
+    "frames",
+    _honest,
+    key=("ledger", "entry", "source", "bookie"),
+    values={"forwarded_ns": "min"},
+)
+"""The denials of recovery reads by bookies themselves; when each was first passed on to a client (ns)."""
+
+
 def _decisive(facts: LedgerFacts) -> Mapping[int, list[tuple[int, ...]]]:
     """Ledger -> forged denials of the first entry after its end, passed on before the close, in order."""
     found: dict[int, list[tuple[int, ...]]] = {}
@@ -60,6 +76,27 @@ def _decisive(facts: LedgerFacts) -> Mapping[int, list[tuple[int, ...]]]:
         if metadata.ends.get(ledger) == entry - 1 and forgery[0] < metadata.closed_ns[ledger]:
             found.setdefault(ledger, []).append(tuple(forgery))
     return found
+
+
+def _closable(ledger: int, facts: LedgerFacts, known: KnownBoots) -> bool:
+    """Whether one client had received denials of bookies themselves that suffice to close a ledger there.
+
+    They suffice if WQ - AQ + 1 of them are from the write set of the entry after the end, by each version
+    that may have been in force meanwhile.
+    """
+    metadata = known.histories
+    entry, closed_ns = metadata.ends[ledger] + 1, metadata.closed_ns[ledger]
+    received: dict[int, dict[int, int]] = {}
+    for _, _, source, bookie, forwarded_ns in facts.rows(HONEST, ledger, entry):
+        if forwarded_ns < closed_ns:
+            received.setdefault(source, {})[bookie] = forwarded_ns
+    return metadata.seen_whole(ledger) and any(
+        all(
+            len(denied.keys() & duties((one,), ints([entry]), known.bookies)) > one.shape[1] - one.shape[2]
+            for one in in_force(metadata.versions[ledger], min(denied.values()), closed_ns)
+        )
+        for denied in received.values()
+    )
 
 
 def forgery_proof(ledger: int, facts: LedgerFacts, run: RunFacts) -> Iterator[str]:
@@ -93,7 +130,11 @@ def classified(
     found = dict.fromkeys(CLASSES, Spans.empty()) | {PUT_BACK: put_back}
     if not known:
         return found | {UNDETERMINED: rest}
-    ends = {ledger: facts.memo(histories).ends[ledger] for ledger in facts.memo(_decisive)}
+    ends = {
+        ledger: facts.memo(histories).ends[ledger]
+        for ledger in facts.memo(_decisive)
+        if not _closable(ledger, facts, known)
+    }
     forged = rest & Spans.beyond(ends)
     rest = rest - forged
     kept: list[tuple[int, Ints]] = []

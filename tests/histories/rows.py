@@ -62,8 +62,12 @@ def last_pass(history: list[Fact]) -> list[Row]:
 
 
 def complete_chain(history: list[Fact], ledger: int) -> bool:
+    """Whether every version was seen: the row of the (first) removal has the number after the last one."""
     numbers = [row["version"] for row in chain(history, ledger)]
-    return bool(numbers) and numbers == list(range(len(numbers)))
+    removals = [row for row in rows(history, "ledgers") if (row["ledger"], row["state"]) == (ledger, 0)]
+    removal = min(removals, key=lambda row: (row["zxid"], row["version"]), default=None)
+    last = removal["version"] if removal else 0
+    return bool(numbers) and numbers == list(range(len(numbers))) and last <= len(numbers)
 
 
 def write_set(version: Row, entry: int) -> set[str]:

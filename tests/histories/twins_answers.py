@@ -25,10 +25,7 @@ def said(history: list[Fact]) -> list[Row]:
 def excused_ns(history: list[Fact], row: Row, run: RunFacts) -> int:
     """From when the bookie may have forgotten the ledger."""
     ledger, versions = row["ledger"], chain(history, row["ledger"])
-    gone = [
-        row["version"] for row in rows(history, "ledgers") if (row["ledger"], row["state"]) == (ledger, 0)
-    ]
-    if not complete_chain(history, ledger) or max(gone, default=0) > len(versions):
+    if not complete_chain(history, ledger):
         return 0
     ends = [NEVER]
     for delete in operations(history, Kind.DELETE):

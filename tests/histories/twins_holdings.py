@@ -27,8 +27,10 @@ def loss_class(history: list[Fact], run: RunFacts, ledger: int, entry: int) -> s
     if not run.wire or run.damage:
         return "undetermined"
     closed = [row for row in chain(history, ledger) if row["state"] == 3]
-    if closed and closed[-1]["last_entry"] < entry and was_forged(history, closed_there_first(closed)):
-        return "forged"
+    if closed and closed[-1]["last_entry"] < entry:
+        close = closed_there_first(closed)
+        if was_forged(history, close) and not sufficed(history, run, close):
+            return "forged"
     acks = [row for row in rows(history, "frames") if is_ack(row, ledger, entry)]
     boots = {(row["bookie"], row["boot"]) for row in acks if sure(row)}
     if any(boot[0] in shown(history, ledger, entry) for boot in boots):
@@ -83,6 +85,38 @@ def was_forged(history: list[Fact], close: Row) -> bool:
         and row["forwarded_ns"] < close["latest_ns"]
         for row in rows(history, "frames")
     )
+
+
+def sufficed(history: list[Fact], run: RunFacts, close: Row) -> bool:
+    """Whether bookies themselves denied the entry after the end to one client, and enough of them."""
+    entry = close["last_entry"] + 1
+    denials = [
+        row
+        for row in proven(history)
+        if row["kind"] == Message.RECOVERY_READ
+        and {row["status"], row["delivered"]} <= {*DENIALS}
+        and (row["ledger"], row["entry"]) == (close["ledger"], entry)
+        and row["forwarded_ns"] < close["latest_ns"]
+    ]
+    return complete_chain(history, close["ledger"]) and any(
+        closable(
+            chain(history, close["ledger"]), [row for row in denials if row["source"] == source], close, run
+        )
+        for source in {row["source"] for row in denials}
+    )
+
+
+def closable(versions: list[Row], denials: list[Row], close: Row, run: RunFacts) -> bool:
+    """Whether the denials suffice by each version that may have been in force from the first of them on."""
+    since = min(row["forwarded_ns"] for row in denials)
+    denied = {row["bookie"] for row in denials}
+    for one, after in zip(versions, [*versions[1:], None], strict=True):
+        replaced = after is not None and after["latest_ns"] < since
+        if not replaced and one["earliest_ns"] <= close["latest_ns"]:
+            asked = {run.bookies[name] for name in write_set(one, close["last_entry"] + 1)}
+            if len(denied & asked) < one["write_quorum"] - one["ack_quorum"] + 1:
+                return False
+    return True
 
 
 def is_ack(row: Row, ledger: int, entry: int) -> bool:

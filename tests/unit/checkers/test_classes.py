@@ -4,8 +4,21 @@ import pytest
 
 from evidence.codes import NEVER, FrameFlag, Holding, Message, Status
 from evidence.findings import Verdict
-from tests.histories.boots import UNPROVEN, boot, copied, fault, forged, on_disk, said, server, took
-from tests.histories.story import acked, answered, closed, created, found, judged, judging, kept, opened
+from tests.histories.boots import UNPROVEN, boot, copied, fault, fenced, forged, on_disk, said, server, took
+from tests.histories.story import (
+    OBSERVER,
+    READER,
+    acked,
+    answered,
+    closed,
+    created,
+    found,
+    judged,
+    judging,
+    kept,
+    opened,
+    recovering,
+)
 
 durability = judging("durability", wire=True)
 
@@ -248,6 +261,57 @@ def test_a_denial_of_ours_after_the_first_close_came_too_late_for_it():
 )
 def test_what_the_close_did_not_follow_from(answer):
     assert classes(CUT, answer, took(1, 2, 100), servers=THREE_LIVES) == [("unexplained", 1, 1)]
+
+
+def denied(bookie, at_ns=310, **columns):
+    """A bookie itself denied the first entry after the end of CUT to the reader."""
+    return fenced(bookie, at_ns, **{"entry": 1, "status": Status.ENOENTRY, **columns})
+
+
+ENOUGH = [denied(2), denied(3)]
+
+
+@pytest.mark.parametrize(
+    ("honest", "loss"),
+    [
+        (ENOUGH, "unexplained"),
+        ([denied(2), denied(3, source=OBSERVER)], "forged"),  # to no client enough
+        ([denied(2), denied(3, delivered=Status.EIO)], "forged"),
+        ([denied(2), denied(3, status=Status.EOK)], "forged"),  # not the bookie's own word
+        ([denied(2), denied(3, entry=2)], "forged"),
+        ([denied(2), denied(3, forwarded_ns=900)], "forged"),  # not before the close
+        ([denied(2), denied(3), denied(3, flags=FrameFlag.AMBIGUOUS)], "unexplained"),
+        ([denied(2), denied(3, flags=FrameFlag.AMBIGUOUS)], "forged"),
+        ([denied(2), denied(2, 320)], "forged"),  # one bookie, twice
+        ([denied(2), denied(4)], "forged"),  # not of the write set
+    ],
+)
+@pytest.mark.parametrize("source", [READER, OBSERVER])
+def test_what_bookies_denied_themselves_was_not_cut_off_by_a_forged_denial(honest, loss, source):
+    """b1 has the entry: with E3 WQ3 AQ2 two denials of one client close the ledger below it."""
+    history = [CUT, forged(1, 1, 300, source=source), took(1, 1, 100), honest]
+    assert classes(*history, servers=(*THREE_LIVES, *boot(4))) == [(loss, 1, 1)]
+
+
+@pytest.mark.parametrize(("changed_ns", "loss"), [(311, "unexplained"), (312, "forged")])
+def test_denials_suffice_by_each_version_that_may_have_been_in_force(changed_ns, loss):
+    """b2 takes the place of b4 before the denials or meanwhile."""
+    old, new = ({"fragments": {0: ("b1", bookie, "b3")}} for bookie in ("b4", "b2"))
+    chain = [
+        created(**old),
+        recovering(1, earliest_ns=changed_ns, latest_ns=changed_ns, **new),
+        closed(0, 2, earliest_ns=890, latest_ns=900, **new),
+    ]
+    history = [acked(0), acked(1), chain, opened(0), kept(0), found(0)]
+    parts = [*history, forged(1, 1, 300), took(1, 1, 100), ENOUGH]
+    assert classes(*parts, servers=(*THREE_LIVES, *boot(4))) == [(loss, 1, 1)]
+
+
+def test_denials_suffice_only_by_metadata_that_were_seen_whole():
+    history = [acked(0), acked(1), created(), closed(0, 2, latest_ns=900), opened(0), kept(0), found(0)]
+    assert classes(history, forged(1, 1, 300), took(1, 1, 100), ENOUGH, servers=THREE_LIVES) == [
+        ("forged", 1, 1)
+    ]
 
 
 def test_an_entry_that_everyone_denies_was_not_lost_by_a_forged_answer():
