@@ -121,7 +121,7 @@ def collect_ledgers(
         except (KeyError, TypeError, ValueError, binascii.Error) as error:
             broken.append(_unreadable(line, error))
     broken += _unmade(reading)
-    jumps = [*_falls(in_order), *([] if reading.exchanged else reading.jumps)]
+    jumps = [*_set_meanwhile(clock), *_falls(in_order), *([] if reading.exchanged else reading.jumps)]
     if jumps:
         broken.append(f"the wall clock jumped: {jumps[0]} ({len(jumps)} such)")
     _date_again(reading)
@@ -216,6 +216,12 @@ def _unmade(reading: _Reading) -> Iterator[str]:
             "versions of metadata that must have been there are in no transaction, "
             f"such as version {version} of ledger {ledger}"
         )
+
+
+def _set_meanwhile(clock: WallClock) -> Iterator[str]:
+    """Every interval is as wide as the jump then, and rules about order in time would find nothing."""
+    if clock.jumped_ns:
+        yield f"it moved by {clock.jumped_ns // MS} ms against the run's clock"
 
 
 def _falls(in_order: Iterable[Transaction]) -> Iterator[str]:

@@ -144,12 +144,27 @@ def test_times_that_fall_along_the_transactions_show_that_the_clock_jumped() -> 
     assert jumped(*back[:2], back[2] | {"time_ms": 1097})
 
 
-def test_the_wall_clock_converts_within_what_the_two_pairs_prove() -> None:
+def clock(moved_ms: int) -> WallClock:
+    """A wall clock that moved by so much against the run's clock while it ran for a minute."""
     start = {"wall_ns": 1000 * MS, "monotonic_ns": 500 * MS}
-    slewed = WallClock.of(start, {"wall_ns": 2000 * MS, "monotonic_ns": 1510 * MS})
-    assert slewed.interval_ns(1500) == ((1000 - 2) * MS, (1000 + 10 + 1 + 2) * MS)
-    early, late = WallClock.of(start, None).interval_ns(1000 + 100_000)
-    assert (early, late) == ((100_500 - 2 - 50) * MS, (100_500 + 1 + 2 + 50) * MS)
+    return WallClock.of(start, {"wall_ns": (61_000 + moved_ms) * MS, "monotonic_ns": 60_500 * MS})
+
+
+def test_the_wall_clock_converts_within_what_the_two_pairs_prove() -> None:
+    assert clock(3).interval_ns(1500) == ((1000 - 3 - 2) * MS, (1000 + 1 + 2) * MS)
+    assert clock(-3).interval_ns(1500) == ((1000 - 2) * MS, (1000 + 3 + 1 + 2) * MS)
+    alone = WallClock.of({"wall_ns": 1000 * MS, "monotonic_ns": 500 * MS}, None)
+    assert alone.interval_ns(101_000) == ((100_500 - 2) * MS, (100_500 + 1 + 2) * MS)
+
+
+@pytest.mark.parametrize("exchanged", [[], [put_back(4, 1, 70 * MS)]])
+@pytest.mark.parametrize("moved_ms", [4, 5, -4, -5, 3_600_000])
+def test_a_clock_that_was_set_during_the_run_jumped(moved_ms: int, exchanged: list[dict[str, Any]]) -> None:
+    """Also forwards, and where no two transactions show it: an hour's sleep of the machine, for one."""
+    lines = [txn(1, "create", data=metadata("OPEN")) | {"time_ms": 1010}, *exchanged]
+    found = collect_ledgers(lines, clock(moved_ms), watched())
+    set_by = f"it moved by {abs(moved_ms)} ms against the run's clock (1 such)"
+    assert found.damage == ((f"ledgers: the wall clock jumped: {set_by}",) if abs(moved_ms) > 4 else ())
 
 
 def other(line: dict[str, Any]) -> dict[str, Any]:
