@@ -7,7 +7,7 @@ reads the content of one segment; this module checks what a single segment canno
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,19 +84,19 @@ def damage_to_histories(
     of ``run.json``, each of which opened a history before it was ready.
     """
     damage: list[str] = []
+    used: Counter[str] = Counter()
     boots: dict[str, dict[int, dict[int, int]]] = defaultdict(lambda: defaultdict(dict))
     for file, segment in done.items():
         boots[file.client][file.boot][file.segment] = segment.slots
+        used[file.client] += segment.slots + segment.cut  # as they are counted at a run's end
         damage += [f"{tables_of(file.client)}: {file.path.name}: {what}" for what in segment.damage]
     for client in sorted(boots):
         damage += [f"{tables_of(client)}: {what}" for what in _gaps(client, boots[client])]
     ended = end["histories"] if end else {}
     for client, report in sorted(ended.items()):
-        used = sum(count for parts in boots[client].values() for count in parts.values())
-        if used < int(report.get("slots") or 0):
-            damage.append(
-                f"{tables_of(client)}: {client} recorded {report['slots']} slots, its files hold {used}"
-            )
+        if used[client] < int(report.get("slots") or 0):
+            held = f"its files hold {used[client]}"
+            damage.append(f"{tables_of(client)}: {client} recorded {report['slots']} slots, {held}")
     unknown = set(clients) - set(boots) - set(ended)
     return damage + [f"{tables_of(client)}: no history of {client}" for client in sorted(unknown)]
 

@@ -67,8 +67,9 @@ class Segment:
     """What one file holds.
 
     ``slots`` counts the used slots, damaged ones included. ``torn`` counts halves that the
-    client's end left unfinished. ``rows`` are the sound slots, a torn outcome as none. ``damage``
-    are sentences, empty for a sound file. ``ended`` counts the slots with an outcome.
+    client's end left unfinished, ``cut`` those of a last invocation, which is no slot. ``rows``
+    are the sound slots, a torn outcome as none. ``damage`` are sentences, empty for a sound
+    file. ``ended`` counts the slots with an outcome.
     """
 
     client: int
@@ -78,6 +79,7 @@ class Segment:
     torn: int = 0
     ended: int = 0
     damage: tuple[str, ...] = ()
+    cut: int = 0
 
     def table(self, name: str) -> pa.Table:
         """The rows of ``operations`` or ``census``; those ``watched`` have the columns of ``operations``."""
@@ -158,7 +160,7 @@ def _decode(stored: Words, written: Mask, client: int, first_seq: int, damage: t
     rows, good = stored.reshape(-1).view(SLOT), sound & ~broken
     rows = rows if good.all() else rows[good]
     ended = int(np.count_nonzero(rows["completed"]["outcome"] != Outcome.PENDING))
-    return Segment(client, first_seq, len(stored), rows, cut + int(torn.sum()), ended, named)
+    return Segment(client, first_seq, len(stored), rows, cut + int(torn.sum()), ended, named, cut)
 
 
 def _subject(rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from evidence.collect.histories import SegmentFile, damage_to_histories, segment_files
-from evidence.raw.history import SLOT, SLOT_BYTES, Segment
+from evidence.raw.history import SLOT, SLOT_BYTES, Segment, decode
 from evidence.raw.history import SLOTS as FULL
+from tests.unit.evidence.history_slots import RUN_ID, add, history
 
 
 def used(client: str, **segments: int) -> dict[SegmentFile, Segment]:
@@ -57,6 +58,23 @@ def test_whole_chains_are_whole_whatever_their_last_file_holds() -> None:
 )
 def test_a_gap_is_named_after_the_table_that_suffers(chains: dict[SegmentFile, Segment], what: str) -> None:
     assert damage_to_histories(chains, None) == [what]
+
+
+@pytest.mark.parametrize("stored", [8, 24])
+@pytest.mark.parametrize("lost", [0, 1])
+def test_a_last_invocation_that_was_cut_off_is_no_loss(tmp_path: Path, stored: int, lost: int) -> None:
+    """A run's end counts it as used, if its first bytes were stored."""
+    data = history(add(0), add(1), add(2, result={}))
+    data[3 * SLOT_BYTES + stored : 4 * SLOT_BYTES] = bytes(SLOT_BYTES - stored)
+    path = tmp_path / "w-001-000001.hist"
+    path.write_bytes(data)
+    (file,) = segment_files(tmp_path)
+    assert file.slots == 3
+    content = {file: decode(bytes(data), run_id=RUN_ID)}
+    assert content[file].slots == 2
+    end = {"histories": {"w": {"slots": file.slots + lost}}}
+    expected = f"operations: w recorded {3 + lost} slots, its files hold 3"
+    assert damage_to_histories(content, end) == [expected] * lost
 
 
 def test_fewer_slots_than_the_client_counted_are_a_loss() -> None:
