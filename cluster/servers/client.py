@@ -165,7 +165,7 @@ class Client(Process):
             ended = self._await_exit(boot, timeout_s, "the quit command")
             self.close()
             reply = {} if quit_reply.exception() else quit_reply.result()
-            if counts := {name: reply[name] for name in ("slots", "ended") if name in reply}:
+            if counts := {name: reply[name] for name in ("slots", "ended", "repeated") if name in reply}:
                 self._record(boot, RECORDED, **counts)  # how much of its history this boot used
             return ended
 

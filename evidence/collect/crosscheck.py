@@ -170,7 +170,7 @@ def histories_missing(
 
 
 def histories_cut(found: Mapping[SegmentFile, Segment], servers: Iterable[ServerRow]) -> Iterator[str]:
-    """Torn halves of a client that exited with 0, and fewer slots or outcomes than a client reported.
+    """Torn halves of a client that exited with 0, fewer slots or outcomes than a client reported, more ends.
 
     Clients of older releases did not count their outcomes, or reported nothing: where one of a run reported,
     each that exited with 0 did.
@@ -196,6 +196,8 @@ def histories_cut(found: Mapping[SegmentFile, Segment], servers: Iterable[Server
             yield f"{name} reported {reported_slots} slots at its end, its files hold {counts['slots']}"
         elif ended > counts["ended"]:
             yield f"{name} reported {ended} outcomes at its end, its files hold {counts['ended']}"
+        if again := detail.get("repeated"):
+            yield f"{name} was told {again} more ends of operations that had ended, and they are not recorded"
 
 
 def copies_missing(

@@ -242,6 +242,15 @@ def test_a_client_stored_no_fewer_outcomes_than_it_reported(reported: Row, cut: 
     assert damage == ["operations: writer boot 1 reported 12 outcomes at its end, its files hold 11"] * cut
 
 
+@pytest.mark.parametrize("repeated", [0, 2])
+def test_what_a_client_was_told_after_an_end_is_missing(repeated: int) -> None:
+    """A second callback of one add, for one: what it said is in no file."""
+    row = event("writer", name="recorded", slots=8, ended=6, repeated=repeated)
+    told = f"was told {repeated} more ends of operations that had ended, and they are not recorded"
+    damage = [f"operations: writer boot 1 {told}"] * bool(repeated)
+    assert list(histories_cut({file(1): slots(8, 0, 6)}, [row])) == damage
+
+
 def test_each_boot_of_a_bookie_and_of_autorecovery_has_a_log() -> None:
     names = ("b1", "ar1", "zk1", "writer")
     rows = [

@@ -75,7 +75,10 @@ public final class Main {
             Thread.currentThread().interrupt();
         }
         history.close();
-        return Replies.object().put("slots", history.slots()).put("ended", history.ended());
+        return Replies.object()
+                .put("slots", history.slots())
+                .put("ended", history.ended())
+                .put("repeated", history.repeated());
     }
 
     private static Map<String, Command> commands(Session session, ObjectNode about) {

@@ -21,6 +21,7 @@ public final class FileHistory implements History {
     private final ExecutorService preparer = Executors.newSingleThreadExecutor(FileHistory::preparerThread);
     private final Object lock = new Object();
     private final LongAdder ended = new LongAdder();
+    private final LongAdder repeated = new LongAdder();
 
     private Segment segment;
     private int number = 1;
@@ -48,7 +49,7 @@ public final class FileHistory implements History {
             long seq = segment.firstSeq() + slot;
             long invokedNs = System.nanoTime();
             segment.invoked(slot, seq, invokedNs, invocation);
-            return new Recorded(segment, slot, seq, invokedNs, ended);
+            return new Recorded(segment, slot, seq, invokedNs);
         }
     }
 
@@ -65,6 +66,11 @@ public final class FileHistory implements History {
     @Override
     public long ended() {
         return ended.sum();
+    }
+
+    @Override
+    public long repeated() {
+        return repeated.sum();
     }
 
     @Override
@@ -126,7 +132,7 @@ public final class FileHistory implements History {
         return thread;
     }
 
-    private static final class Recorded implements Pending {
+    private final class Recorded implements Pending {
         private static final AtomicIntegerFieldUpdater<Recorded> ENDS =
                 AtomicIntegerFieldUpdater.newUpdater(Recorded.class, "ends");
 
@@ -134,16 +140,14 @@ public final class FileHistory implements History {
         private final int slot;
         private final long seq;
         private final long invokedNs;
-        private final LongAdder ended;
         @SuppressWarnings("unused") // through ENDS
         private volatile int ends;
 
-        Recorded(Segment segment, int slot, long seq, long invokedNs, LongAdder ended) {
+        Recorded(Segment segment, int slot, long seq, long invokedNs) {
             this.segment = segment;
             this.slot = slot;
             this.seq = seq;
             this.invokedNs = invokedNs;
-            this.ended = ended;
         }
 
         @Override
@@ -159,6 +163,7 @@ public final class FileHistory implements History {
         @Override
         public boolean complete(Completion completion) {
             if (!ENDS.compareAndSet(this, 0, 1)) {
+                repeated.increment();
                 return false;
             }
             segment.completed(slot, System.nanoTime(), completion);

@@ -14,6 +14,9 @@ public interface History extends AutoCloseable {
     /** Number of slots whose outcome was stored up to now; a client reports it at its end as well. */
     long ended();
 
+    /** Number of ends that were not stored, because their operation had ended before; reported as well. */
+    long repeated();
+
     /** Gives back what was prepared but not used. */
     @Override
     void close();

@@ -24,6 +24,11 @@ final class NoHistory implements History {
     }
 
     @Override
+    public long repeated() {
+        return 0;
+    }
+
+    @Override
     public void close() {
     }
 

@@ -109,6 +109,9 @@ public final class Writer extends Ledger {
             long expected = ok ? completedOk.getAndIncrement() : NONE;
             long lac = ok ? handle().getLastAddConfirmed() : NONE;
             if (!pending.complete(new Completion(outcome, rc, id(), entry, lac, expected, evidence))) {
+                if (ok) {
+                    completedOk.decrementAndGet(); // one add takes one place, however often it ends
+                }
                 return;
             }
             tell(lac);

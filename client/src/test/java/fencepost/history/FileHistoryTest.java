@@ -86,7 +86,9 @@ class FileHistoryTest {
             Pending pending = history.begin(Invocation.of(Kind.ADD, 0, 4));
             assertEquals(0, history.ended());
             assertTrue(pending.complete(Completion.ok(4)));
+            assertEquals(0, history.repeated());
             assertFalse(pending.complete(Completion.failed(Outcome.UNKNOWN, -1, 4)));
+            assertEquals(1, history.repeated());
             history.record(Invocation.of(Kind.LAC, 0, 4), 1, Completion.ok(4));
             assertEquals(2, history.ended());
         }
