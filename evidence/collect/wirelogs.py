@@ -29,6 +29,7 @@ _HIDDEN = {
     "raw_streams": "streams spoke no protocol of BookKeeper's, so nothing of theirs was looked at",
     "oversize": "frames were above the limit, so they were passed on and not recorded",
     "unparsed": "frames had no readable header",
+    "untracked": "requests were too many to be remembered, so their answers count for none",
 }
 """Counters of a link for what the log does not show, and the meaning of each."""
 

@@ -232,10 +232,11 @@ def test_frames_that_the_log_cannot_show_are_named_once() -> None:
         assert damage_to_log(held, {"wire": {"log": reported | lost, "links": links}}) == [
             f"frames: {message}"
         ]
-    hidden = {"writer-b1": {"requests": 5, "answers": 4, "oversize": 1, "unparsed": 2}}
+    hidden = {"writer-b1": {"requests": 5, "answers": 4, "oversize": 1, "unparsed": 2, "untracked": 3}}
     assert damage_to_log(held, {"wire": {"log": reported, "links": hidden}}) == [
         "frames: link writer-b1: 1 frames were above the limit, so they were passed on and not recorded",
         "frames: link writer-b1: 2 frames had no readable header",
+        "frames: link writer-b1: 3 requests were too many to be remembered, so their answers count for none",
     ]
 
 
