@@ -83,7 +83,7 @@ def _boot(key: tuple[int, int], at_ns: int, end: Event | None) -> Boot:
     died = unclean(signal=number, code=code)
     how = f"ended with code {code}" if number is None else f"was ended by signal {number}"
     how = "was killed" if number == _SIGKILL else how if died else "was stopped"
-    # Older runs, and those in containers, give a death without a signal one time.
+    # Older runs give a death without a signal one time, or do not say whether there was one.
     signalled = end.detail.get("signalled", end.earliest_ns != end.latest_ns)
     by_itself = number is None and code != _SIGTERM_CODE and not signalled
     return Boot(*key, at_ns, end.latest_ns, died, end.earliest_ns, how, by_itself)

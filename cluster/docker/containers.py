@@ -14,7 +14,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from cluster.docker import packets
@@ -48,7 +48,8 @@ class _Process:
     container: str
     held: int = -1
     pid: int = 0
-    signalled_ns: int = field(default=0)
+    began_ns: int = 0  # before it was started
+    signalled_ns: int = 0
 
 
 class Containers(Runner, Networks):
@@ -95,7 +96,7 @@ class Containers(Runner, Networks):
             self._processes[container] = process  # before its end can be reported
         script = launch_script(launch, log, self._preludes.get(name, Prelude()))
         (folder / LAUNCH).write_text(script, encoding="utf-8")
-        earliest_ns = time.monotonic_ns()
+        process.began_ns = earliest_ns = time.monotonic_ns()
         try:
             pid = process.pid = self._engine.start(container)
         except BaseException:
@@ -173,9 +174,10 @@ class Containers(Runner, Networks):
         if process is None:
             return
         code, number = how_it_ended(status)
-        details: dict[str, int | None] = {"code": code, "signal": number, "at_ns": at_ns}
-        if process.signalled_ns:
-            details["earliest_ns"] = process.signalled_ns
+        # Without a signal of ours only its start is known to be before: the engine may report late.
+        earliest_ns = process.signalled_ns or process.began_ns
+        details = {"code": code, "signal": number, "at_ns": at_ns, "earliest_ns": earliest_ns}
+        details["signalled"] = bool(process.signalled_ns)
         self._record(process, "exit", **details)
         for listener in list(self._listeners):
             listener(Exit(process.name, process.boot, code, number, at_ns))

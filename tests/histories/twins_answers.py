@@ -24,7 +24,7 @@ def said(history: list[Fact]) -> list[Row]:
 
 def excused_ns(history: list[Fact], row: Row, run: RunFacts) -> int:
     """From when the bookie may have forgotten the ledger."""
-    ledger, versions = row["ledger"], chain(history, row["ledger"])
+    ledger = row["ledger"]
     if not complete_chain(history, ledger):
         return 0
     ends = [NEVER]

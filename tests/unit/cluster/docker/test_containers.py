@@ -114,8 +114,9 @@ def test_an_end_belongs_to_the_boot_that_was_begun_last(scene: Scene, tmp_path: 
         ("b1", 2, "started"),
         ("b1", 2, "exit"),
     ]
-    assert lines[2]["earliest_ns"] <= lines[2]["at_ns"]
-    assert "earliest_ns" not in lines[4]  # the harness did not order it
+    assert lines[1]["at_ns"] < lines[2]["earliest_ns"] <= lines[2]["at_ns"] and lines[2]["signalled"]
+    # The harness did not order it, and the engine may tell late: only the start was before.
+    assert lines[4]["earliest_ns"] == lines[3]["earliest_ns"] and not lines[4]["signalled"]
 
 
 def test_ends_of_others_are_nobodys(scene: Scene) -> None:
