@@ -174,7 +174,7 @@ class Containers(Runner, Networks):
         if process is None:
             return
         code, number = how_it_ended(status)
-        # Without a signal of ours only its start is known to be before: the engine may report late.
+        # If the harness sent no signal, only its start is known to be before: the engine may report late.
         earliest_ns = process.signalled_ns or process.began_ns
         details = {"code": code, "signal": number, "at_ns": at_ns, "earliest_ns": earliest_ns}
         details["signalled"] = bool(process.signalled_ns)
