@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from harness.vocabulary import words
@@ -41,6 +41,14 @@ _GROUPS = {
     "Faults of ZooKeeper": ("nemesis.metadata",),
 }
 """The headings of steps, and the modules that declare them."""
+_ABOUT_GROUPS = {
+    "Faults of messages": (
+        "`way`, `kinds`, `ledger`, `entries`, `statuses`, `occurrences` and `probability` say which messages "
+        "of the link a fault changes; one that is left out excludes none. "
+        "[Plans](plans.md#faults-of-messages) explains them, and `as` and `may_idle`."
+    ),
+}
+"""Text below the headings of those whose steps share keys."""
 _WORDS_FOR_TYPES = {"object": "a mapping", "array": "a list", "null": "nothing", "boolean": "true or false"}
 _SPECIAL = {
     "wait_for": "Wait for one of the [conditions](#conditions).",
@@ -73,6 +81,8 @@ def plan_language() -> Iterator[str]:
     }
     for heading in (*_GROUPS, _OTHERS):
         yield from ("", f"## {heading}")
+        if heading in _ABOUT_GROUPS:
+            yield from ("", *wrapped(_ABOUT_GROUPS[heading]))
         for name in (one for one in steps if grouped.get(one, _OTHERS) == heading):
             yield from _choice(name, steps[name], known)
     for name, about in (("Condition", _CONDITIONS), ("Expectation", _EXPECTATIONS)):
@@ -115,7 +125,9 @@ def _default(key: str, schema: Schema, required: list[str]) -> str:
     if key in required:
         return "required"
     default = schema.get("default", _without_vary(schema).get("default"))
-    return "-" if default is None or isinstance(default, dict) else f"`{json.dumps(default)}`"
+    if default is None or isinstance(default, dict):
+        return "-"
+    return f"`{default:g}`" if isinstance(default, float) else f"`{json.dumps(default)}`"
 
 
 def _value(schema: Schema, known: dict[str, Schema]) -> str:
@@ -125,17 +137,35 @@ def _value(schema: Schema, known: dict[str, Schema]) -> str:
         section = name.lower() if name in _PARTS else f"{name.lower()}s"
         return f"[{name}](#{section})" if name in _LINKED else _value(known[name], known)
     if choices := schema.get("anyOf") or schema.get("oneOf"):
+        if all(len(one.get("properties", ())) == 1 for one in choices):
+            return f"a mapping with one of {_listed(key for one in choices for key in one['properties'])}"
         return " or ".join(dict.fromkeys(_value(one, known) for one in choices if one.get("type") != "null"))
     if "enum" in schema:
-        return ", ".join(f"`{one}`" for one in schema["enum"])
+        return _listed(schema["enum"])
     if "const" in schema:
         return f"`{schema['const']}`"
+    if pair := schema.get("prefixItems"):
+        return f"[{', '.join(_value(one, known) for one in pair)}]"
     if schema.get("type") == "array":
-        items = schema.get("items")
-        return f"a list, each {_value(items, known)}" if isinstance(items, dict) else "a list"
+        return f"a list, each {_value(schema['items'], known)}"
+    if schema.get("type") == "object":
+        return _mapping(schema, known)
     if about := schema.get("description"):
         return f"for example `{about}`" if _EXAMPLE.match(about) else cell(about)
     return f"{_type(schema)}{_bounds(schema)}"
+
+
+def _mapping(schema: Schema, known: dict[str, Schema]) -> str:
+    """What its keys and its values are; where its keys are fixed, all have values of one kind."""
+    fixed: dict[str, Schema] = schema.get("properties", {})
+    values = list(fixed.values()) or [schema["additionalProperties"]]
+    keys = _listed(fixed) if fixed else schema.get("propertyNames", {}).get("description", "names")
+    about = f"{schema['description']} A mapping" if "description" in schema else "a mapping"
+    return f"{cell(about)}; keys: {cell(keys)}; values: {_value(values[0], known)}"
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(f"`{one}`" for one in words)
 
 
 def _type(schema: Schema) -> str:

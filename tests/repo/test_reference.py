@@ -41,6 +41,21 @@ def test_the_plan_language_names_no_class(root: Path) -> None:
     assert cells == []
 
 
+def test_the_plan_language_says_what_a_list_or_a_mapping_has(root: Path) -> None:
+    text = (root / "docs" / "plan-language.md").read_text()
+    assert [
+        cell for cell in re.findall(r"(?<=\| )[^|\n]+(?= \|)", text) if cell.endswith(("a list", "a mapping"))
+    ] == []
+    assert "| `expect` | a mapping; keys: `journal`, `nosync`, `unprotected`, `protected`; values: " in text
+    assert "| `source` | Which document, and which part of it, the plan comes from. A mapping; " in text
+    assert re.search(r"\| `faults` \| a list, each a mapping with one of `blackhole`, .*`wipe`", text)
+    assert "| `occurrences` | [integer, integer] |" in text
+
+
+def test_the_plan_language_writes_a_default_in_one_way(root: Path) -> None:
+    assert re.findall(r"`\d+\.0`", (root / "docs" / "plan-language.md").read_text()) == []
+
+
 def test_the_plan_language_has_every_fault_with_its_purpose(root: Path) -> None:
     text = (root / "docs" / "plan-language.md").read_text()
     assert FAULTS
