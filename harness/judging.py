@@ -21,9 +21,9 @@ from evidence.folder import RunFolder
 from evidence.recorders import CONTRADICTED, ledger_name, ledger_names, read_lines
 from plans.expected.comparison import (
     Comparison,
+    ExpectedOfMode,
     FoundAnomaly,
     Judged,
-    Stated,
     compare,
     decides_verdict,
     unstated,
@@ -98,7 +98,7 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
     found = _found(verdict, folder, names)
     counting = counting_properties(plan.required, plan.counting, verdict.judgements)
     comparison = compare(
-        Stated(plan.expect, verdict.mode, facts["bookkeeper"], plan.rounds, counting),
+        ExpectedOfMode(plan.expect, verdict.mode, facts["bookkeeper"], plan.rounds, counting),
         Judged(
             verdict.verdict.value,
             found,

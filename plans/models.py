@@ -21,7 +21,7 @@ from pydantic import (
 
 from plans.cluster import ClusterSpec
 from plans.defects import SeedDefect
-from plans.expected.expectations import PROPERTIES, Property, Stated
+from plans.expected.expectations import PROPERTIES, ExpectationList, Property
 from plans.grammar.names import RESERVED, LedgerName, LossyLedger, ModeName, Params
 from plans.grammar.sequence import Steps, dump
 from plans.reading.document import Tree
@@ -159,7 +159,7 @@ class Plan(Params):
     alone: bool = False
     vary: dict[str, Value] = Field(default_factory=dict)
     steps: Steps
-    expect: Annotated[dict[ModeName, Stated], BeforeValidator(_by_mode)]
+    expect: Annotated[dict[ModeName, ExpectationList], BeforeValidator(_by_mode)]
 
     @field_validator("clients", "modes", "required", "counting")
     @classmethod

@@ -77,7 +77,7 @@ class Comparison:
     """The table of decisions."""
 
 
-class Stated(NamedTuple):
+class ExpectedOfMode(NamedTuple):
     """What a plan states for one mode on one release; nothing stated means ``holds``.
 
     ``counting`` are the properties, and kinds, whose anomalies make the verdict (None: all); others may meet
@@ -106,7 +106,7 @@ class Judged(NamedTuple):
     figures: Figures = MappingProxyType({})
 
 
-def compare(stated: Stated, run: Judged) -> Comparison:
+def compare(stated: ExpectedOfMode, run: Judged) -> Comparison:
     """Compare what a plan states with what a run showed.
 
     Without ``whole`` evidence no expectation is met and no decision is reported as wrong, because other
@@ -250,7 +250,7 @@ def _unmatched(
 
 
 def _unexpected(
-    stated: Stated, breaks: Sequence[Breaks | Defect], anomalies: Sequence[FoundAnomaly]
+    stated: ExpectedOfMode, breaks: Sequence[Breaks | Defect], anomalies: Sequence[FoundAnomaly]
 ) -> dict[str, set[int]]:
     """A sentence for each kind of anomaly that nothing states, with the rounds in which it showed."""
     rounds, counting = stated.rounds, stated.counting

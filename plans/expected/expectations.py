@@ -182,7 +182,7 @@ def _by_name(value: object, info: ValidationInfo) -> Expectation:
     return validated(EXPECTATIONS[name], params, info.context, name)
 
 
-Stated = Annotated[
+ExpectationList = Annotated[
     tuple[Annotated[SerializeAsAny[Expectation], PlainValidator(_by_name)], ...],
     a_list("an expectation is a list: `[holds]` or `[{breaks: {property: durability}}]`"),
 ]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.vocabulary import words
-from plans.expected.comparison import Comparison, FoundAnomaly, Judged, Stated, compare
+from plans.expected.comparison import Comparison, ExpectedOfMode, FoundAnomaly, Judged, compare
 from plans.expected.expectations import Expectation
 from plans.load import load
 from plans.models import Plan
@@ -44,4 +44,6 @@ def compared(
     counting: Container[str] | None = None,
     **more: Any,
 ) -> Comparison:
-    return compare(Stated({mode: stated}, mode, version, rounds, counting), Judged(verdict, found, **more))
+    return compare(
+        ExpectedOfMode({mode: stated}, mode, version, rounds, counting), Judged(verdict, found, **more)
+    )

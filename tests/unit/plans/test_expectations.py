@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from plans.expected.comparison import Comparison, FoundAnomaly, Judged, Stated, compare, unstated
+from plans.expected.comparison import Comparison, ExpectedOfMode, FoundAnomaly, Judged, compare, unstated
 from plans.expected.expectations import Breaks, Defect, Expectation, Holds, applicable, standing
 from plans.grammar.rounds import in_rounds, ledger_and_round, ledger_in_round
 from plans.load import load_tree
@@ -110,8 +110,8 @@ def test_only_what_is_stated_for_the_mode_and_version_applies() -> None:
     assert applicable(expect, "protected", "4.15.0") == ()
     assert applicable(expect, "nosync", "4.15.0") == ()
     assert Holds(versions="<4.15").model_dump() == {"holds": {"versions": "<4.15"}}
-    assert not compare(Stated(expect, "protected", "4.14.7"), Judged("valid")).met
-    assert compare(Stated(expect, "protected", "4.15.0"), Judged("valid")).met
+    assert not compare(ExpectedOfMode(expect, "protected", "4.14.7"), Judged("valid")).met
+    assert compare(ExpectedOfMode(expect, "protected", "4.15.0"), Judged("valid")).met
 
 
 def test_evidence_that_is_not_whole_meets_nothing_and_accuses_nobody() -> None:
