@@ -86,11 +86,12 @@ class Known:
 
     @property
     def workaround(self) -> str:
-        """The row of the page as plain text, without links into the page."""
+        """The row of the page as plain text, code with spaces in quotes, without links into the page."""
         text = (INDEX.parent / f"{self.page}.md").read_text(encoding="utf-8")
         (row,) = re.findall(r"^\| \*\*Workaround\*\* \| (.+) \|$", text, re.M)
         row = re.sub(r" \(\[[^]]*\]\(#[^)]*\)\)", "", row)
-        plain = re.sub(r"\[([^]]*)\]\((?:([\w-]+\.md)[^)]*|[^)]*)\)", _without_link, row).replace("`", "")
+        row = re.sub(r"`([^`]*)`", lambda code: f'"{code[1]}"' if " " in code[1] else code[1], row)
+        plain = re.sub(r"\[([^]]*)\]\((?:([\w-]+\.md)[^)]*|[^)]*)\)", _without_link, row)
         return f"workaround: {plain}"
 
 

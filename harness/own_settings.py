@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from cluster.processes.settings import RunSpec
 from cluster.value_rules import refusals
 from cluster.value_types import mistyped, mistyped_of_client
 from harness.request import RunRequest, properties_of
@@ -72,6 +73,19 @@ def mode_lines(request: RunRequest, plan: Plan) -> Iterator[str]:
         yield f"storage {DEFAULT_STORAGE.rpartition('.')[2]}, BookKeeper's default: {name} has no {STORAGE}"
     for mode in request.modes:
         yield from _differences(mode, conf, name)
+
+
+def settings_lines(spec: RunSpec, request: RunRequest) -> Iterator[tuple[str, str]]:
+    """What the user's own files change, and which of their keys this run replaces or leaves out."""
+    changes = spec.user_changes()
+    for whose, file in request.files.items():
+        own = properties_of(file)
+        settings = " ".join(f"{key}={value}" for key, value in changes[whose].items() if key in own)
+        yield f"your {file.name} changes: {settings or 'nothing'}", ""
+    for whose, keys in spec.describe()["overridden"].items():
+        for key, values in sorted(keys.items()):
+            how = f"replaced by {values['ours']}" if values["ours"] else "left out"
+            yield f"your {whose} setting {key}={values['theirs']} is {how}", "yellow"
 
 
 def _differences(mode: str, conf: Mapping[str, str], name: str) -> Iterator[str]:

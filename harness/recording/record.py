@@ -23,14 +23,14 @@ from evidence.recorders import Recorder
 from harness.cleaning import full_disk
 from harness.judging import Judge
 from harness.narrator import Narrator
-from harness.own_settings import bookie_settings
+from harness.own_settings import bookie_settings, settings_lines
 from harness.preparing import Prepared
 from harness.provenance import clock, cpu_s, load_since, provenance, waited_ns
 from harness.recording.context import Ledgers, RunContext, counts_as_result, format_death
 from harness.recording.finals import heal_everything, observe
 from harness.recording.pausing import pause
 from harness.recording.perform import run_rounds
-from harness.request import RunRequest, properties_of
+from harness.request import properties_of
 from harness.steps.admin import Admin
 from harness.steps.loads import abandon_all
 from nemesis.nemesis import Nemesis
@@ -60,7 +60,8 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator:
     with ExitStack() as scopes:
         steps = scopes.enter_context(Recorder(folder.steps))
         faults = scopes.enter_context(Recorder(folder.faults))
-        _tell_own_settings(spec, prepared.request, narrator)
+        for text, style in settings_lines(spec, prepared.request):
+            narrator.event(text, style=style)
         repair = f"{spec.autorecovery} for autorecovery, " if spec.autorecovery else ""
         bookies, clients = counted(spec.bookies, "bookie"), counted(len(spec.clients), "client")
         servers = f"ZooKeeper, {bookies}, {repair}{clients}, the observer"
@@ -154,20 +155,6 @@ def _placing(cluster: ClusterSpec, folder: RunFolder) -> dict[str, str]:
     script.write_text(rack_script(cluster.racks))
     script.chmod(0o755)
     return rack_settings(str(script), cluster.min_racks)
-
-
-def _tell_own_settings(spec: RunSpec, request: RunRequest, narrator: Narrator) -> None:
-    """Report what the user's own files change, and which of their keys this run overrides."""
-    changes = spec.user_changes()
-    for whose, file in request.files.items():
-        settings = " ".join(f"{key}={value}" for key, value in changes[whose].items())
-        narrator.event(f"your {file.name} changes: {settings or 'nothing'}")
-    for whose, keys in spec.describe()["overridden"].items():
-        for key, values in sorted(keys.items()):
-            narrator.event(
-                f"your {whose} setting {key}={values['theirs']} is overridden by {values['ours']}",
-                style="yellow",
-            )
 
 
 def _facts(prepared: Prepared, plan: ResolvedPlan, spec: RunSpec) -> dict[str, object]:

@@ -201,6 +201,9 @@ def test_each_severe_finding_has_the_workaround_of_its_page() -> None:
     assert behind == "    workaround: verifyMetadataOnGC=true on all bookies"
     (shifted,) = (one for line, one in after.items() if "write-shifted" in line)
     assert shifted.endswith("but see the neighbour (docs/findings/failed-flush-forgotten.md)")
+    (damaged,) = (one for line, one in after.items() if "length-damaged" in line)
+    assert '"Short read for ledger entry from entryLog" in the bookies' in damaged
+    assert [one for one in after.values() if "`" in one] == []
     ((_, remedy),) = of_settings({"useTransactionalCompaction": "true"}, "4.17.3")
     assert remedy == "workaround: useTransactionalCompaction=false, the default"
 

@@ -7,12 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from cluster.processes.settings import RunSpec
+from evidence.folder import RunFolder
 from harness import preparing
-from harness.own_settings import bookie_settings
+from harness.own_settings import bookie_settings, settings_lines
 from harness.preparing import Prepared, introduction, prepare
 from harness.request import RunRequest, properties_of
 from protocol.errors import UsageError
-from protocol.modes import DB_STORAGE, DEFAULT_STORAGE
+from protocol.modes import DB_STORAGE, DEFAULT_STORAGE, MODES, STORAGE
 
 SCENARIO, NAMED = "bp46/truncation", "bp46/disk-full"
 
@@ -134,6 +136,20 @@ def test_a_value_that_no_client_accepts_is_refused_with_its_file(
 
 def test_a_key_that_a_client_does_not_read_is_not_judged(tmp_path: Path) -> None:
     assert with_client(tmp_path, SCENARIO, "ledgerStorageClass=Db\njournalWriteData=2\nuseV2WireProtocol=")
+
+
+def test_the_run_prints_what_it_does_with_each_setting_of_the_files(tmp_path: Path) -> None:
+    conf = tmp_path / "bk_server.conf"
+    conf.write_text("journalWriteData=false\ngcWaitTime=9\nbookiePort=1\nzkServers=a:2181")
+    request = RunRequest(SCENARIO, bookie_conf=conf)
+    user = bookie_settings(request, prepare(request).plan)
+    assert STORAGE in user  # BookKeeper's default, which the introduction names and no file has
+    spec = RunSpec(RunFolder(tmp_path), MODES["unprotected"], user_bookie_conf=user)
+    assert [text for text, _ in settings_lines(spec, request)] == [
+        "your bk_server.conf changes: gcWaitTime=9",
+        "your bookie setting bookiePort=1 is replaced by 3181",
+        "your bookie setting zkServers=a:2181 is left out",
+    ]
 
 
 POLICY = "ensemblePlacementPolicy=org.example.Policy"
