@@ -166,7 +166,7 @@ def test_each_part_is_decided_by_bookies_by_clients_or_by_no_file() -> None:
 @pytest.mark.parametrize(
     ("conf", "part", "numbers", "page"),
     [
-        ({"verifyMetadataOnGC": "True"}, "Any configuration", (23, 6), "metadata-behind"),
+        ({"verifyMetadataOnGC": "True"}, "Any configuration", (24, 6), "metadata-behind"),
         (
             {"minorCompactionInterval": "0", "majorCompactionInterval": "0"},
             "The default storage",
