@@ -242,22 +242,28 @@ def test_an_error_without_words_is_named() -> None:
     assert why == "FencepostError"
 
 
-def test_every_run_in_progress_is_shown_with_what_it_does(tmp_path: Path) -> None:
+def test_every_run_in_progress_is_shown_with_what_it_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s = 100.0
+    monkeypatch.setattr("search.status.time", SimpleNamespace(monotonic=lambda: now_s))
     logs = [tmp_path / name for name in ("a.log", "b.log")]
     logs[0].write_text("  protected\n     1.5 s  all processes are ready\n")
     status = StatusLines(quiet=True)
     status.counts("3 runs: 3 valid")
     for number, log in enumerate(logs):
+        now_s += 2
         status.begins(f"seed {number}", log)
+    now_s += 3
 
     def shown() -> list[str]:
         text = status._lines()
         assert isinstance(text, Text)
         return [line.strip() for line in text.plain.splitlines()]
 
-    assert shown() == ["0 s  3 runs: 3 valid", "seed 0, 0 s: all processes are ready", "seed 1, 0 s:"]
+    assert shown() == ["7 s  3 runs: 3 valid", "seed 0, 5 s: all processes are ready", "seed 1, 3 s:"]
     status.ended(logs[1])
-    assert shown() == ["0 s  seed 0, 3 runs: 3 valid; this run 0 s: all processes are ready"]
+    assert shown() == ["7 s  seed 0, 3 runs: 3 valid; this run 5 s: all processes are ready"]
 
 
 @pytest.mark.parametrize("as_json", [False, True])
