@@ -9,7 +9,7 @@ and the command that would change it. As root, missing packages of the system (a
 Chromium) are installed before that with one call of apt-get; FENCEPOST_NO_APT=1 forbids it. They stay
 installed. Exit code 1 when anything failed.
 
---long: also the tests of servers marked `long`, for which CI has no minutes.
+--long: also the tests marked `long`, for which CI has no minutes.
 """
 
 from __future__ import annotations

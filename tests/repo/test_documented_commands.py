@@ -74,7 +74,7 @@ EXECUTED = {
     "tests/spark/test_cluster.py": ("fencepost check RUN --quiet --master URL --results DIR",),
     "tests/unit/cli/test_command_line.py": ("fencepost run bp46/truncation --dry-run",),
     "tests/unit/cli/test_export.py": ("fencepost export RUN --edn --out FILE",),
-    "tests/unit/bench/test_scenario_series.py": (
+    "tests/unit/bench/test_series_command.py": (
         "scripts/bench scenarios --table --results DIR --document FILE",
     ),
     "tests/unit/bench/test_compare_elle.py": ("scripts/compare-elle --jar JAR FILE",),

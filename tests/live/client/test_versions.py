@@ -9,7 +9,7 @@ import pytest
 
 from cluster.waiting import wait_until
 from evidence.codes import Flag, Holding, Kind, Outcome, Proof
-from tests.live.length import quick_and_long
+from tests.length import quick_and_long
 
 VERSIONS = ["4.14.7", "4.15.0", "4.16.6", "4.17.2", "4.18.0"]
 DIGESTS = ["CRC32C", "CRC32", "MAC", "DUMMY"]

@@ -22,7 +22,7 @@ from evidence.folder import RunFolder
 from evidence.recorders import read_lines
 from protocol.errors import ClientError, NotReadyError, ServerError, UnplannedDeathError, UsageError
 from protocol.metadata import LedgerState
-from tests.live.length import quick_and_long
+from tests.length import quick_and_long
 from tests.live.terminal import as_in_a_terminal
 
 Opener = Callable[..., AbstractContextManager[Cluster]]

@@ -12,7 +12,7 @@ from cluster.servers.cluster import Cluster
 from cluster.waiting import wait_until
 from nemesis.registry import FAULTS, FaultContext
 from protocol.shell import COMMANDS
-from tests.live.length import quick_and_long
+from tests.length import quick_and_long
 
 Opener = Callable[..., AbstractContextManager[Cluster]]
 NO_SUCH_ENTRY_AT_ALL = 2**40

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.live.length import quick_and_long
+from tests.length import quick_and_long
 from tests.live.running import RUN_TIMEOUT_S, Start, wait_until
 
 THREE_RUNS = """\

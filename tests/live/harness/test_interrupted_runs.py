@@ -14,7 +14,7 @@ from subprocess import PIPE
 
 import pytest
 
-from tests.live.length import quick_and_long
+from tests.length import quick_and_long
 from tests.live.running import Fencepost, Start, no_spark
 
 ONE_MODE = ("run", "bp46/truncation", "--mode", "unprotected", "--seed", "1")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.length import quick_and_long
+from tests.length import quick_and_long
 from tests.live.running import Start, assert_as_stated
 
 pytestmark = pytest.mark.usefixtures("without_spark")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from plans.expected.expectations import STANDING
-from tests.live.length import quick_and_long
+from tests.length import quick_and_long
 from tests.live.scenarios.conftest import Stated
 
 QUICK = (

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cluster.servers.disks import unavailable_reason
-from tests.live.length import quick_and_long
+from tests.length import quick_and_long
 from tests.live.running import Fencepost, Start, wait_until
 from tests.live.scenarios.conftest import Stated
 

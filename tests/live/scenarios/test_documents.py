@@ -14,7 +14,7 @@ from cluster.servers.disks import unavailable_reason
 from evidence.exchange.jepsen import read_jepsen
 from harness.vocabulary import words
 from plans.load import load
-from tests.live.length import quick_and_long
+from tests.length import quick_and_long
 from tests.live.scenarios.conftest import Stated
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.length import quick_and_long
+from tests.length import quick_and_long
 from tests.live.scenarios.conftest import Stated
 
 FORGOTTEN = "protected lost-limbo"

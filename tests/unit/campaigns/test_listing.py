@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from harness.campaigns import listing
 from harness.campaigns.listing import control_runs, shard, units_of
 from harness.campaigns.reporting import Conclusion, markdown, page
 from harness.campaigns.sensitivity import experiments_with
-from harness.experiments.experiment import Status, digest_of, outcome_of
+from harness.experiments.experiment import Experiment, Status, digest_of, outcome_of
 from harness.preparing import with_changes
 from harness.vocabulary import words
 from plans.campaign import Campaign, campaigns, load_campaign
@@ -29,6 +30,7 @@ from protocol.errors import PlanError, UsageError
 
 NOWHERE = Path("/nowhere")
 Load = Callable[[str], Campaign]
+Listed = Callable[[str], list[Experiment]]
 GATE = units_of(load_campaign("gate"), plans=NOWHERE)
 
 
@@ -42,16 +44,21 @@ def load(tmp_path: Path) -> Load:
     return load_it
 
 
+@pytest.fixture(scope="module")
+def listed(tmp_path_factory: pytest.TempPathFactory) -> Listed:
+    """The units of a campaign of the repository, each listed once."""
+    plans = tmp_path_factory.mktemp("plans")
+    return cache(lambda name: units_of(load_campaign(name), plans=plans))
+
+
 @pytest.mark.parametrize("name", campaigns())
-def test_every_campaign_of_the_repository_has_runs(name: str, tmp_path: Path) -> None:
-    campaign = load_campaign(name)
-    units = units_of(campaign, plans=tmp_path)
-    assert campaign.name == name
-    assert len({unit.key for unit in units}) == len(units) > 1
+def test_every_campaign_of_the_repository_has_runs(name: str, listed: Listed) -> None:
+    assert load_campaign(name).name == name
+    assert len({unit.key for unit in listed(name)}) == len(listed(name)) > 1
 
 
-def test_the_night_has_every_run_of_the_gate() -> None:
-    nightly = {unit.key for unit in units_of(load_campaign("nightly"), plans=NOWHERE)}
+def test_the_night_has_every_run_of_the_gate(listed: Listed) -> None:
+    nightly = {unit.key for unit in listed("nightly")}
     assert [str(unit) for unit in GATE if unit.key not in nightly] == []
 
 
@@ -177,15 +184,17 @@ def test_whether_a_plan_has_a_known_defect_follows_from_the_parameters_that_are_
     assert (runs("only"), runs("without")) == ([">=4.0"], ["<4.0"])
 
 
-def test_the_campaign_defects_has_each_known_defect_that_a_short_scenario_shows() -> None:
-    listed = {unit.scenario for unit in units_of(load_campaign("defects"), plans=NOWHERE)}
+def test_the_campaign_defects_has_each_known_defect_that_a_short_scenario_shows(
+    listed: Listed,
+) -> None:
+    run = {unit.scenario for unit in listed("defects")}
     known = set()
     for name in scenarios():
         plan = plan_of(find(name), words())
         stated = (entry for mode in plan.modes for entry in applicable(plan.expect, mode, DEFAULT_VERSION))
         if not name.startswith("soak/") and any(isinstance(entry, Defect) for entry in stated):
             known.add(name)
-    assert known - listed == {"bp46/many-ledgers"}
+    assert known - run == {"bp46/many-ledgers"}
 
 
 def test_a_campaign_runs_controls_that_are_a_release_or_other_parameters(load: Load) -> None:

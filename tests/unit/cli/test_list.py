@@ -19,7 +19,7 @@ from protocol.modes import MODES
 from tests.unit.reports.stored_run import stored_run
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def lines() -> dict[str, str]:
     """Each scenario's line, as a pipe gets it."""
     done = CliRunner().invoke(listing.command, ["scenarios"])

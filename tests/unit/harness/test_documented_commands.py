@@ -15,6 +15,7 @@ from evidence.folder import point_latest
 from protocol.errors import UsageError
 from tests.documented import DOCUMENTED, ROOT, Command
 from tests.histories.log_story import append, ok, read, story
+from tests.inline import session_in
 from tests.unit.reports.stored_run import stored_run
 
 LISTS = story(ok(append("x", 1)).by(1).at(0, 1), ok(read("x", 1)).by(2).at(2, 3))
@@ -102,6 +103,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with a stored run and the files that the pages name."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(click, "launch", lambda _: None)
+    monkeypatch.setattr("harness.judging.session_in", session_in)
     monkeypatch.setenv("FENCEPOST_RESULTS", str(tmp_path / "results"))
     found = stored_run(
         tmp_path / "results", stamp="20261121T134434Z", seed=3, modes=("unprotected", "journal")

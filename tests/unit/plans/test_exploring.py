@@ -22,6 +22,7 @@ from plans.exploring.seeds import between, pick, stream
 from plans.grammar.rounds import every
 from plans.grammar.sequence import StepSpec, Together
 from plans.load import load_tree
+from plans.models import Plan
 from plans.reading.document import parse
 from plans.reading.walk import MODIFIERS, raw_steps
 from plans.reading.writing import plan_text
@@ -50,6 +51,10 @@ def trees(draw_one: Callable[..., Any], profile: Profile = PROFILE) -> tuple[Gen
     return wish, draw(profile, lambda _: random, wish, origin="Hypothesis")
 
 
+def loaded(tree: dict[str, Any]) -> Plan:
+    return load_tree(tree, words(), modes=tuple(MODES), source="drawn")
+
+
 @given(st.integers(0, 2**63 - 1), asked())
 @any_time
 def test_the_same_seed_gives_the_same_plan(seed: int, wish: GenerateOptions) -> None:
@@ -65,7 +70,7 @@ def test_other_seeds_give_other_plans() -> None:
 @any_time
 def test_whatever_is_drawn_is_a_plan(drawn: tuple[GenerateOptions, dict[str, Any]]) -> None:
     wish, tree = drawn
-    plan = load_tree(tree, words(), modes=tuple(MODES), source="drawn")
+    plan = loaded(tree)
     assert plan.modes == (wish.mode,)
     assert resolve(plan, 1, plan.modes[0]).plan == plan, "something was left for the seed to decide"
     assert [step.name for step in every(plan.steps)].count("heal") >= 1
@@ -134,8 +139,7 @@ def test_without_journaled_data_some_plan_uses_the_limit_up_and_beyond_more() ->
 
 
 def bursts(tree: dict[str, Any]) -> Iterator[Together]:
-    plan = load_tree(tree, words(), modes=tuple(MODES), source="drawn")
-    return (step for step in plan.steps if isinstance(step, Together))
+    return (step for step in loaded(tree).steps if isinstance(step, Together))
 
 
 def lanes(tree: dict[str, Any]) -> Iterator[tuple[StepSpec | Together, ...]]:
@@ -217,7 +221,7 @@ def test_every_profile_of_the_project_gives_plans_with_its_settings() -> None:
         profile = load_profile(path)
         for seed in range(20):
             tree = generate(profile, seed, GenerateOptions(EVERY_FAULT))
-            plan = load_tree(tree, words(), modes=tuple(MODES), source="drawn")
+            plan = loaded(tree)
             assert plan.cluster.bookie_conf.keys() >= profile.cluster.bookie_conf.keys()
             assert plan.cluster.client_conf.keys() >= profile.cluster.client_conf.keys()
 

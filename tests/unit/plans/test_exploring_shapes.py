@@ -8,38 +8,35 @@ from typing import Any, cast
 import pytest
 from hypothesis import given
 
-from harness.vocabulary import words
 from plans.exploring.generate import GenerateOptions, generate
 from plans.exploring.seeds import Spread, stream
 from plans.exploring.workload import WRITER
 from plans.grammar.rounds import every
 from plans.grammar.sequence import StepSpec
-from plans.load import load_tree
-from protocol.modes import MODES
-from tests.unit.plans.test_exploring import EVERY_FAULT, PROFILE, any_time, trees
+from plans.models import Plan
+from tests.unit.plans.test_exploring import EVERY_FAULT, PROFILE, any_time, loaded, trees
 
 
-def steps_of(tree: dict[str, Any], name: str) -> list[tuple[int, StepSpec]]:
+def steps_of(plan: Plan, name: str) -> list[tuple[int, StepSpec]]:
     """The steps of a name, each with its number in the plan's order."""
-    plan = load_tree(tree, words(), modes=tuple(MODES), source="drawn")
     return [(number, step) for number, step in enumerate(every(plan.steps)) if step.name == name]
 
 
-def written_after_a_recovery_and_restarts(tree: dict[str, Any]) -> bool:
+def written_after_a_recovery_and_restarts(plan: Plan) -> bool:
     """Whether a writer adds to a recovered ledger when AQ bookies were started since."""
-    quorum = getattr(steps_of(tree, "create")[0][1].params, "ack_quorum", 0)
-    starts = [(number, getattr(step.params, "target", "")) for number, step in steps_of(tree, "start")]
+    quorum = getattr(steps_of(plan, "create")[0][1].params, "ack_quorum", 0)
+    starts = [(number, getattr(step.params, "target", "")) for number, step in steps_of(plan, "start")]
     return any(
         getattr(add.params, "ledger", "") == getattr(recovery.params, "ledger", "")
         and add.at_s is None
         and len({name for number, name in starts if began < number < added and name[0] == "b"}) >= quorum
-        for began, recovery in steps_of(tree, "recover")
-        for added, add in steps_of(tree, "append")
+        for began, recovery in steps_of(plan, "recover")
+        for added, add in steps_of(plan, "append")
     )
 
 
-def recovered_twice(tree: dict[str, Any]) -> bool:
-    by = {(getattr(step.params, "ledger", ""), client_of(step)) for _, step in steps_of(tree, "recover")}
+def recovered_twice(plan: Plan) -> bool:
+    by = {(getattr(step.params, "ledger", ""), client_of(step)) for _, step in steps_of(plan, "recover")}
     return len({ledger for ledger, _ in by}) < len(by)
 
 
@@ -47,57 +44,57 @@ def client_of(step: StepSpec) -> str:
     return str(getattr(step.params, "client", ""))
 
 
-def hit_at_its_act(tree: dict[str, Any]) -> bool:
+def hit_at_its_act(plan: Plan) -> bool:
     """Whether a link or process of a client has a fault that begins as the client recovers a ledger."""
-    begun = [step for name in ("kill", "cut", "delay", "hold") for _, step in steps_of(tree, name)]
+    begun = [step for name in ("kill", "cut", "delay", "hold") for _, step in steps_of(plan, name)]
     return any(
         client_of(act) in (getattr(fault.params, "source", ""), getattr(fault.params, "target", ""))
         and abs((fault.at_s or 0) - (act.at_s or 0)) <= 0.2
-        for _, act in steps_of(tree, "recover")
+        for _, act in steps_of(plan, "recover")
         for fault in begun
         if fault.at_s is not None and act.at_s is not None
     )
 
 
-def crashes_while_it_boots(tree: dict[str, Any]) -> bool:
-    return any(not getattr(step.params, "wait", True) for _, step in steps_of(tree, "start"))
+def crashes_while_it_boots(plan: Plan) -> bool:
+    return any(not getattr(step.params, "wait", True) for _, step in steps_of(plan, "start"))
 
 
-def is_gone_for_long(tree: dict[str, Any]) -> bool:
+def is_gone_for_long(plan: Plan) -> bool:
     """Whether a bookie is stopped outside of the bursts, beside autorecovery."""
-    stopped = [step for _, step in steps_of(tree, "stop") if step.at_s is None]
-    return bool(stopped) and tree["cluster"]["autorecovery"] > 0
+    stopped = [step for _, step in steps_of(plan, "stop") if step.at_s is None]
+    return bool(stopped) and plan.cluster.autorecovery > 0
 
 
-def links_differ(tree: dict[str, Any]) -> bool:
+def links_differ(plan: Plan) -> bool:
     latencies: dict[str, set[int]] = {}
-    for _, step in steps_of(tree, "slow"):
+    for _, step in steps_of(plan, "slow"):
         latencies.setdefault(getattr(step.params, "source", ""), set()).add(
             getattr(step.params, "latency_ms", 0)
         )
     return any(len(each) > 1 for each in latencies.values())
 
 
-def one_kind_is_late(tree: dict[str, Any]) -> bool:
-    return any(len(getattr(step.params, "kinds", ())) == 1 for _, step in steps_of(tree, "delay"))
+def one_kind_is_late(plan: Plan) -> bool:
+    return any(len(getattr(step.params, "kinds", ())) == 1 for _, step in steps_of(plan, "delay"))
 
 
-def is_deleted_and_collected(tree: dict[str, Any]) -> bool:
-    return bool(steps_of(tree, "delete")) and int(tree["cluster"]["bookie_conf"]["gcWaitTime"]) <= 2000
+def is_deleted_and_collected(plan: Plan) -> bool:
+    return bool(steps_of(plan, "delete")) and int(plan.cluster.bookie_conf["gcWaitTime"]) <= 2000
 
 
-def is_followed(tree: dict[str, Any]) -> bool:
-    return bool(steps_of(tree, "tail"))
+def is_followed(plan: Plan) -> bool:
+    return bool(steps_of(plan, "tail"))
 
 
-def writes_while_a_bookie_is_lost(tree: dict[str, Any]) -> bool:
+def writes_while_a_bookie_is_lost(plan: Plan) -> bool:
     """Whether adds of a quiet ledger's writer are in the background of a burst with kills or cuts."""
-    begun = [step for _, step in steps_of(tree, "append") if getattr(step.params, "background", False)]
-    return bool(begun) and bool(steps_of(tree, "kill") or steps_of(tree, "cut"))
+    begun = [step for _, step in steps_of(plan, "append") if getattr(step.params, "background", False)]
+    return bool(begun) and bool(steps_of(plan, "kill") or steps_of(plan, "cut"))
 
 
-def autorecovery_is_killed(tree: dict[str, Any]) -> bool:
-    return any(getattr(step.params, "target", "").startswith("ar") for _, step in steps_of(tree, "kill"))
+def autorecovery_is_killed(plan: Plan) -> bool:
+    return any(getattr(step.params, "target", "").startswith("ar") for _, step in steps_of(plan, "kill"))
 
 
 @pytest.mark.parametrize(
@@ -117,24 +114,25 @@ def autorecovery_is_killed(tree: dict[str, Any]) -> bool:
     ],
 )
 def test_shapes_that_defects_need_are_drawn_often(
-    shape: Callable[[dict[str, Any]], bool], at_least: int, hundred: list[dict[str, Any]]
+    shape: Callable[[Plan], bool], at_least: int, hundred: list[Plan]
 ) -> None:
     assert sum(map(shape, hundred)) >= at_least
 
 
 @pytest.fixture(scope="module")
-def hundred() -> list[dict[str, Any]]:
+def hundred() -> list[Plan]:
     """The plans of the first hundred seeds."""
-    return [generate(PROFILE, seed, GenerateOptions(EVERY_FAULT, "protected")) for seed in range(100)]
+    wish = GenerateOptions(EVERY_FAULT, "protected")
+    return [loaded(generate(PROFILE, seed, wish)) for seed in range(100)]
 
 
 @given(trees())
 @any_time
 def test_a_deleted_ledger_has_no_later_writer(drawn: tuple[GenerateOptions, dict[str, Any]]) -> None:
     """An add to it may be acknowledged (docs/findings/deleted-fence-forgotten.md)."""
-    _, tree = drawn
-    deleted = {getattr(step.params, "ledger", "") for _, step in steps_of(tree, "delete")}
-    late = [step for _, step in steps_of(tree, "append") if step.at_s is None and step.outcome == "any"]
+    plan = loaded(drawn[1])
+    deleted = {getattr(step.params, "ledger", "") for _, step in steps_of(plan, "delete")}
+    late = [step for _, step in steps_of(plan, "append") if step.at_s is None and step.outcome == "any"]
     assert not deleted & {getattr(step.params, "ledger", "") for step in late}
 
 
@@ -144,9 +142,9 @@ def test_with_more_bookies_than_copies_one_add_is_in_flight(
     drawn: tuple[GenerateOptions, dict[str, Any]],
 ) -> None:
     """More meet docs/findings/ensemble-change-in-flight.md."""
-    _, tree = drawn
-    created: Any = steps_of(tree, "create")[0][1].params
-    for _, step in steps_of(tree, "append"):
+    plan = loaded(drawn[1])
+    created: Any = steps_of(plan, "create")[0][1].params
+    for _, step in steps_of(plan, "append"):
         if getattr(step.params, "background", False) and created.ensemble > created.write_quorum:
             assert getattr(step.params, "outstanding", 0) == 1
 
@@ -154,13 +152,13 @@ def test_with_more_bookies_than_copies_one_add_is_in_flight(
 @given(trees())
 @any_time
 def test_the_writer_of_quiet_ledgers_is_never_killed(drawn: tuple[GenerateOptions, dict[str, Any]]) -> None:
-    _, tree = drawn
-    assert WRITER not in {getattr(step.params, "target", "") for _, step in steps_of(tree, "kill")}
+    plan = loaded(drawn[1])
+    assert WRITER not in {getattr(step.params, "target", "") for _, step in steps_of(plan, "kill")}
 
 
 def test_consecutive_seeds_have_other_clusters_and_loads() -> None:
     plans = [generate(PROFILE, seed, GenerateOptions(EVERY_FAULT, "protected")) for seed in range(1, 8)]
-    quorums = [steps_of(plan, "create")[0][1].params for plan in plans]
+    quorums = [steps_of(loaded(plan), "create")[0][1].params for plan in plans]
     assert len({(one.ensemble, one.write_quorum, one.ack_quorum) for one in cast("list[Any]", quorums)}) >= 4
     assert len({step["load"]["workload"] for plan in plans for step in plan["steps"] if "load" in step}) >= 3
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import client_jar
@@ -12,12 +13,15 @@ from cluster.releases.artifacts import CHECKOUT
 from protocol.errors import FencepostError
 
 
-@pytest.fixture
-def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(client_jar, "CLIENT_JAR", tmp_path / "target" / "client.jar")
-    monkeypatch.setattr(client_jar, "AGENT_JAR", tmp_path / "agent" / "agent.jar")
-    assert client_jar.main() == 0
-    return tmp_path / "target" / "client.jar"
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The client's jar, built elsewhere than in the checkout, as the agent's is beside it."""
+    place = tmp_path_factory.mktemp("built")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(client_jar, "CLIENT_JAR", place / "target" / "client.jar")
+        patch.setattr(client_jar, "AGENT_JAR", place / "agent" / "agent.jar")
+        assert client_jar.main() == 0
+        yield place / "target" / "client.jar"
 
 
 def test_the_jar_has_every_class_and_resource_and_starts_with_main(built: Path) -> None:

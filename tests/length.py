@@ -1,4 +1,4 @@
-"""Which parameters of a live test are long: parameters that show nothing beyond the quick ones."""
+"""Which parameters of a test are long: parameters that show nothing beyond the quick ones."""
 
 from __future__ import annotations
 
