@@ -29,7 +29,7 @@ EventName = Annotated[
 
 
 class Ready(Condition):
-    """The server climbed its readiness ladder to the last rung."""
+    """The server runs, and its start is complete: it answers, and a bookie is registered."""
 
     target: ServerName
 
