@@ -267,11 +267,15 @@ def collect_chains(lines: Iterable[Transaction], clock: WallClock) -> Collected:
     An unreadable transaction becomes damage; transactions on other paths are skipped.
     """
     rows: list[ChainRow] = []
+    undone: list[tuple[int, list[ChainRow]]] = []  # until when each former content was there
     broken = []
     for line in lines:
         try:
             if line["op"] == PUT_BACK:
-                rows = [row for row in rows if row["zxid"] <= int(line["from"], 16)]
+                undone.append((int(line["zxid"], 16), rows))
+                upto = int(line["from"], 16)
+                then = next(content for until, content in undone if until > upto)
+                rows = [row for row in then if row["zxid"] <= upto]
             elif line["path"].startswith(CHAINS):
                 rows.append(_chain(line, rows, clock))
         except (KeyError, TypeError, ValueError, binascii.Error) as error:

@@ -27,6 +27,16 @@ def change(
     }
 
 
+def put_back(zxid: int, upto: int) -> dict[str, Any]:
+    return {"op": "put_back", "path": "/", "zxid": hex(zxid), "from": hex(upto)}
+
+
+def rows_of(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    found = collect_chains(lines, CLOCK)
+    assert not found.damage
+    return found.table.to_pylist()
+
+
 def test_each_version_of_a_list_is_a_row() -> None:
     lines = [
         change("create", 5, [1]),
@@ -42,9 +52,23 @@ def test_each_version_of_a_list_is_a_row() -> None:
 
 
 def test_what_came_after_a_content_that_was_put_back_is_gone() -> None:
-    back = {"op": "put_back", "path": "/", "zxid": "0xa", "from": "0x7"}
-    found = collect_chains([change("create", 5, [1]), change("set", 9, [1, 4], version=1), back], CLOCK)
-    assert [row["ledgers"] for row in found.table.to_pylist()] == [[1]]
+    lines = [change("create", 5, [1]), change("set", 9, [1, 4], version=1), put_back(10, 7)]
+    assert [row["ledgers"] for row in rows_of(lines)] == [[1]]
+
+
+def test_content_is_put_back_as_it_was_then_also_forth_again() -> None:
+    """Not with what had been undone before: versions of other contents have lower transaction ids."""
+    lines = [
+        change("create", 1, [7]),
+        change("set", 3, [7, 8], version=1),
+        put_back(4, 1),
+        change("set", 5, [7, 9], version=1),
+        put_back(6, 3),
+        put_back(8, 5),
+    ]
+    ledgers = [[row["ledgers"] for row in rows_of(lines[:number])] for number in range(1, 7)]
+    first, undone, other = [[7]], [[7], [7, 8]], [[7], [7, 9]]
+    assert ledgers == [first, undone, first, other, undone, other]
 
 
 def test_a_change_that_cannot_be_read_is_damage_of_its_table() -> None:

@@ -71,6 +71,27 @@ class TransactionLogTest {
 
     @Test
     void passesOverALastTransactionThatWasCutOff() throws IOException {
+        firstAndHalfOfTheSecond();
+        List<String> lines = read();
+        assertEquals(1, lines.size());
+        assertTrue(lines.get(0).contains("/ledgers/first"));
+    }
+
+    /** Each start of a server begins a file; the epoch is the upper half of a zxid. */
+    @Test
+    void goesOnInTheNextFileBehindATransactionThatWasCutOff() throws IOException {
+        firstAndHalfOfTheSecond();
+        for (long epoch = 1; epoch <= 2; epoch++) {
+            zxid = epoch << 32;
+            try (FileTxnLog log = log()) {
+                append(log, OpCode.create, create("/ledgers/of-epoch-" + epoch));
+            }
+        }
+        List<String> zxids = read().stream().map(line -> line.replaceAll(".*\"zxid\":\"(\\w+)\".*", "$1")).toList();
+        assertEquals(List.of("0x1", "0x100000001", "0x200000001"), zxids);
+    }
+
+    private void firstAndHalfOfTheSecond() throws IOException {
         try (FileTxnLog log = log()) {
             append(log, OpCode.create, create("/ledgers/first"));
             append(log, OpCode.create, create("/ledgers/second"));
@@ -82,9 +103,6 @@ class TransactionLogTest {
             cut.seek(middle);
             cut.write(new byte[(int) (cut.length() - middle)]);
         }
-        List<String> lines = read();
-        assertEquals(1, lines.size());
-        assertTrue(lines.get(0).contains("/ledgers/first"));
     }
 
     @Test
