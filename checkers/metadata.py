@@ -207,13 +207,7 @@ def _sentence(version: Version) -> str:
 
 
 def _finding(kind: str, version: Version, wrong: str, proof: tuple[str, ...], run: RunFacts) -> Finding:
-    return Finding(
-        property=Metadata.name,
-        kind=kind,
-        ledger=version.ledger,
-        text=f"{run.ledger_text(version.ledger)}, version {version.version}: {wrong}",
-        proof=proof,
-    )
+    return run.finding(f"metadata/{kind}", (version.ledger,), f"version {version.version}: {wrong}", *proof)
 
 
 def _not_seen(gaps: Mapping[int, Sequence[tuple[int, int]]], run: RunFacts) -> list[str]:

@@ -89,14 +89,15 @@ def _judgement_lines(judgement: Judgement, names: dict[int, str]) -> Iterator[Li
 
 
 def finding_line(finding: Finding, names: Mapping[int, str]) -> str:
-    """One finding as one line: what, where, how many, which class."""
+    """One finding as one line: what, where, how many, which class; of a whole ledger also the reason."""
     if finding.ledger < 0:
         return f"{finding.kind}: {finding.text}"
     where = ledger_name(names, finding.ledger)
-    if finding.first_entry >= 0:
-        where += f" {finding.first_entry}"
-        if finding.last_entry > finding.first_entry:
-            where += f"..{finding.last_entry}"
+    if finding.first_entry < 0:
+        return f"{finding.kind}: {where}: {finding.text.partition(': ')[2]}"
+    where += f" {finding.first_entry}"
+    if finding.last_entry > finding.first_entry:
+        where += f"..{finding.last_entry}"
     loss = f", class {finding.loss}: {_CLASSES[finding.loss]}" if finding.loss else ""
     return f"{finding.kind}: {where} ({finding.count:,} in all{loss})"
 

@@ -111,7 +111,7 @@ def test_a_version_far_beyond_its_end_stands_out_among_others_of_its_kind():
     [finding] = verdict_on(*lawful, *beyond).findings
     assert (finding.ledger, finding.kind) == (4, "malformed")
     assert finding.text == (
-        "ledger 4, version 1: a fragment begins at entry 5, and the ledger is closed at 3"
+        "ledger 4: version 1: a fragment begins at entry 5, and the ledger is closed at 3"
     )
 
 

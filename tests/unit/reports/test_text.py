@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,16 @@ def test_the_class_of_a_loss_says_what_it_means() -> None:
     )
 
 
+def test_what_is_wrong_with_a_ledger_is_said() -> None:
+    """The proof has only the versions, or the times."""
+    text = "ledger 4 (main): version 3: the last entry changed"
+    illegal = Finding("metadata", "illegal_move", ledger=4, text=text)
+    assert finding_line(illegal, {4: "main"}) == "illegal_move: main: version 3: the last entry changed"
+
+
 @pytest.mark.parametrize("name", CLASSES)
 def test_every_class_has_its_few_words(name: str) -> None:
-    assert f"class {name}: " in finding_line(Finding("durability", "lost", ledger=4, loss=name), {})
+    assert f"class {name}: " in finding_line(replace(LOST, loss=name), {})
 
 
 def test_times_are_rounded_and_other_numbers_are_not() -> None:
