@@ -25,6 +25,7 @@ from harness.experiments.experiment import Experiment, Outcome, Status, judged_b
 from harness.experiments.store import begin, executions, prune, run_pending, unfinished
 from harness.narrator import Narrator
 from plans.campaign import Campaign
+from protocol.exit_codes import ExitCode
 from protocol.wording import counted
 
 _STYLES = {Status.AS_EXPECTED: "green", Status.IMPOSSIBLE: "yellow"}
@@ -100,7 +101,8 @@ def run_campaign(campaign: Campaign, options: Options) -> int:
             changed = changes(store.outcomes, before) if before else []
             cells = measured(campaign.matrix, store) if campaign.matrix else []
             conclusion = Conclusion(campaign, store.outcomes, changed, len(left), early or why, cells)
-            _report(conclusion, options, store.path, left, narrator)
+            failed = early or ("" if code is ExitCode.AS_EXPECTED else why)
+            _report(conclusion, options, store.path, left, narrator, failed=failed, early=bool(early))
             fine = sum(one.status is Status.AS_EXPECTED for one in conclusion.outcomes)
             not_run = f", {len(left)} not run" if left else ""
             why = early or f"exit {code}: {why}"  # the error that ends it early has another exit code
@@ -112,15 +114,30 @@ def run_campaign(campaign: Campaign, options: Options) -> int:
 
 
 def _report(
-    conclusion: Conclusion, options: Options, folder: Path, left: Sequence[Experiment], narrator: Narrator
+    conclusion: Conclusion,
+    options: Options,
+    folder: Path,
+    left: Sequence[Experiment],
+    narrator: Narrator,
+    *,
+    failed: str,
+    early: bool,
 ) -> None:
     for path in filter(None, (folder / SUMMARY, options.markdown)):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(markdown(conclusion), encoding="utf-8")
     write_text(folder / PAGE, page(conclusion, folder))
     for path in filter(None, (folder / JUNIT, options.junit)):
-        fails = conclusion.campaign.unfinished == "fail"
-        write_junit(path, conclusion.campaign.name, conclusion.outcomes, left, unfinished_fails=fails)
+        write_junit(
+            path,
+            conclusion.campaign.name,
+            conclusion.outcomes,
+            left,
+            failed=failed,
+            early=early,
+            unfinished_fails=conclusion.campaign.unfinished == "fail",
+            unknown_warns=options.unknown_warns,
+        )
     if options.annotate:
         for line in notices(conclusion.outcomes, unknown_warns=options.unknown_warns):
             print(line)

@@ -232,18 +232,27 @@ def write_junit(
     outcomes: Sequence[Outcome],
     left: Sequence[Experiment],
     *,
+    failed: str = "",
+    early: bool = False,
     unfinished_fails: bool = False,
+    unknown_warns: bool = False,
 ) -> None:
     """Write JUnit XML: a suite for each scenario, a case for each run.
 
-    A run that was not started is skipped, or a failure where the campaign says that it fails.
+    A run that was not started is skipped, or a failure where the campaign says that it fails. If the
+    campaign ``failed`` and no run did, a case of its own says why.
     """
     document = JUnitXml(name)
-    cases = [(one.scenario, _case(one)) for one in outcomes]
+    cases = [(one.scenario, _case(one, unknown_warns=unknown_warns)) for one in outcomes]
     for unit in left:
         case = TestCase(str(unit).removeprefix(f"{unit.scenario} "), unit.scenario)
-        case.result = [(Failure if unfinished_fails else Skipped)("not started in time")]
+        why = "not run: the campaign ended early" if early else "not started in time"
+        case.result = [(Failure if unfinished_fails else Skipped)(why)]
         cases.append((unit.scenario, case))
+    if failed and all(isinstance(one, Skipped) for _, case in cases for one in case.result):
+        case = TestCase("campaign", name)
+        case.result = [Error(_printable(failed))]
+        cases.append((name, case))
     for scenario, group in groupby(sorted(cases, key=lambda pair: pair[0]), key=lambda pair: pair[0]):
         suite = TestSuite(scenario)
         suite.add_testcases([case for _, case in group])
@@ -252,16 +261,24 @@ def write_junit(
     document.write(str(path), pretty=True)
 
 
-def _case(outcome: Outcome) -> TestCase:
+def _case(outcome: Outcome, *, unknown_warns: bool) -> TestCase:
     case = TestCase(outcome.name.removeprefix(f"{outcome.scenario} "), outcome.scenario, outcome.took_s)
     if outcome.status in _RESULTS:
         label = "not proven" if outcome.status is Status.UNKNOWN else outcome.status.value
-        result = _RESULTS[outcome.status](f"{label}: {outcome.why}", outcome.status.value)
-        result.text = "\n".join(filter(None, (outcome.headline, outcome.why, outcome.repeat)))
+        warns = unknown_warns and outcome.status is Status.UNKNOWN
+        kind = Skipped if warns else _RESULTS[outcome.status]
+        result = kind(_printable(f"{label}: {outcome.why}"), outcome.status.value)
+        result.text = _printable("\n".join(filter(None, (outcome.headline, outcome.why, outcome.repeat))))
         case.result = [result]
     if outcome.earlier:
-        case.system_out = "\n".join(f"unknown before: {one.why} ({one.folder})" for one in outcome.earlier)
+        before = (f"unknown before: {one.why} ({one.folder})" for one in outcome.earlier)
+        case.system_out = _printable("\n".join(before))
     return case
+
+
+def _printable(text: str) -> str:
+    """Without the control characters of a server's log, which XML cannot have."""
+    return "".join(one for one in text if one.isprintable() or one in "\n\t")
 
 
 def page(conclusion: Conclusion, folder: Path) -> str:

@@ -226,6 +226,38 @@ def test_junit_has_a_case_for_each_run_and_each_that_was_left_out(tmp_path: Path
     assert [len(root.findall(f".//{kind}")) for kind in ("failure", "error", "skipped")] == [2, 2, 2]
 
 
+def results_of(path: Path) -> list[tuple[str | None, str, str | None]]:
+    cases = ElementTree.parse(path).getroot().findall(".//testcase")
+    return [(case.get("name"), result.tag, result.get("message")) for case in cases for result in case]
+
+
+def test_junit_fails_where_the_campaign_does_and_no_run_did(tmp_path: Path) -> None:
+    path, impossible = tmp_path / "junit.xml", carried([Status.IMPOSSIBLE])
+    write_junit(path, "gate", impossible, [], failed="no run reached its end")
+    assert ("campaign", "error", "no run reached its end") in results_of(path)
+    write_junit(path, "gate", [], UNITS[:1], failed="the disk is full", early=True)
+    assert sorted(one[1:] for one in results_of(path)) == [
+        ("error", "the disk is full"),
+        ("skipped", "not run: the campaign ended early"),
+    ]
+    write_junit(path, "gate", carried([Status.ANOMALY]), [], failed="1 run anomaly")
+    assert [tag for _, tag, _ in results_of(path)] == ["failure"]
+
+
+def test_junit_warns_of_the_unknown_where_the_campaign_does(tmp_path: Path) -> None:
+    unknown = carried([Status.UNKNOWN])
+    for warns, tag in ((True, "skipped"), (False, "failure")):
+        write_junit(tmp_path / "junit.xml", "gate", unknown, [], unknown_warns=warns)
+        assert [one[1] for one in results_of(tmp_path / "junit.xml")] == [tag]
+
+
+def test_junit_has_no_control_characters_of_a_log(tmp_path: Path) -> None:
+    died = outcome_of(UNITS[0], Status.ERROR, why="b1: \x1b[31mno\x00\nmore \u00fc")
+    write_junit(tmp_path / "junit.xml", "gate", [died], [])
+    ((_, _, message),) = results_of(tmp_path / "junit.xml")
+    assert message is not None and message.endswith("b1: [31mno more ü")
+
+
 def test_junit_shows_a_failure_where_a_run_that_was_left_out_fails_the_campaign(tmp_path: Path) -> None:
     write_junit(tmp_path / "junit.xml", "gate", [], UNITS[:1], unfinished_fails=True)
     (case,) = ElementTree.parse(tmp_path / "junit.xml").getroot().findall(".//testcase")
