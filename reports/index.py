@@ -62,21 +62,23 @@ def write_index(results: Path) -> Path:
     ``EvidenceError`` when the disk refuses.
     """
     pool: Pool = {}
-    runs = collected(results, pool)
+    unread: list[Path] = []
+    runs = collected(results, pool, unread)
     path = results / NAME
-    write_text(path, index(runs, pool))
+    write_text(path, index(runs, pool, [one.relative_to(results).as_posix() for one in unread]))
     return path
 
 
-def index(runs: Sequence[Run], pool: Pool) -> str:
-    """The whole document."""
+def index(runs: Sequence[Run], pool: Pool, unread: Sequence[str] = ()) -> str:
+    """The whole document; ``unread`` are the runs whose files cannot be read."""
     modes = [mode for run in runs for mode in run.modes]
     return document(
         "index.html",
         "Runs",
         styles=("base.css", "index.css"),
         scripts=("index.js",),
-        counted=counted(len(runs), "run"),
+        counted=counted(len(runs), "run")
+        + (f"; {len(unread)} could not be read: {', '.join(unread)}" if unread else ""),
         choices=[
             ("verdict", "verdict", sorted({mode.verdict for mode in modes})),
             ("stated", "expectation", sorted({_STATED[mode.met] for mode in modes})),
@@ -96,14 +98,14 @@ def _date(at: str) -> str:
     return f"{at[:4]}-{at[4:6]}-{at[6:8]} {at[9:11]}:{at[11:13]}:{at[13:15]} UTC"
 
 
-def collected(results: Path, pool: Pool) -> list[Run]:
-    """Every run below ``results``, the newest first; one whose files cannot be read is left out."""
+def collected(results: Path, pool: Pool, unread: list[Path]) -> list[Run]:
+    """Every run below ``results``, the newest first; those whose files cannot be read go to ``unread``."""
     runs = []
     for path in every_run(results):
         try:
             runs.append(_run(results, path, pool))
         except EvidenceError:
-            continue
+            unread.append(path)
     return sorted(runs, key=lambda run: (run.at, run.path), reverse=True)
 
 
@@ -145,7 +147,7 @@ def _mode(folder: RunFolder, run: RunTree, whole: ModeTree, pool: Pool) -> Mode:
     try:
         verdict = read_verdict(folder)
     except EvidenceError:
-        verdict = RunVerdict("", folder.mode, Verdict.NOT_JUDGED, "not judged to its end", {})
+        verdict = RunVerdict("", folder.mode, Verdict.UNKNOWN, "not judged to its end", {})
     properties = {name: _property(one) for name, one in verdict.judgements.items()}
     plan = {key: value for key, value in run["plan"].items() if key != "about"}
     facts = flattened({key: value for key, value in {**run, "plan": plan}.items() if key not in _OUTSIDE})

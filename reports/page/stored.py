@@ -79,9 +79,20 @@ def stored_modes(found: FoundRun) -> list[StoredMode]:
 
 
 def compared_modes(run: Path) -> Mapping[str, ModeTree]:
-    """What the verdict of a whole run says of each mode; nothing for a run without a verdict."""
+    """What the verdict of a whole run says of each mode; nothing for a run without a verdict.
+
+    Nor for a mode that was judged again by itself, with another verdict than the one compared.
+    """
     try:
         modes: Mapping[str, ModeTree] = read_json(run / "verdict.json").get("modes", {})
     except EvidenceError:
         return {}
-    return modes
+    return {name: mode for name, mode in modes.items() if _is_of(mode, run / name / "verdict.json")}
+
+
+def _is_of(mode: ModeTree, verdict: Path) -> bool:
+    try:
+        now = read_json(verdict)
+    except EvidenceError:
+        return True
+    return all(mode.get(name) == now.get(name) for name in ("verdict", "headline"))

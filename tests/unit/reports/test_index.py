@@ -6,8 +6,9 @@ import json
 import re
 from pathlib import Path
 
-from evidence.folder import point_latest
+from evidence.folder import point_latest, read_json, write_json
 from reports.index import Pool, collected, flattened, write_index
+from reports.page.stored import stored_modes
 from reports.page.writing import write_page
 from tests.unit.reports.stored_run import HOSTILE, stored_run
 
@@ -18,7 +19,7 @@ def test_every_run_is_there_once_and_the_newest_first(tmp_path: Path) -> None:
     stored_run(tmp_path, stamp="20260201T000000Z", seed=8)
     point_latest(tmp_path, newest.path)
     write_page(newest)
-    runs = collected(tmp_path, {})
+    runs = collected(tmp_path, {}, [])
     assert [(run.scenario, run.seed, run.report) for run in runs] == [
         ("mine", 7, True),
         ("bp46/truncation", 8, False),
@@ -34,15 +35,32 @@ def test_a_damaged_run_does_not_hide_the_others(tmp_path: Path) -> None:
     broken = stored_run(tmp_path, seed=1)
     stored_run(tmp_path, seed=2)
     broken.modes[0].run_json.write_text("{")
-    assert [run.seed for run in collected(tmp_path, {})] == [2]
+    unread: list[Path] = []
+    assert [run.seed for run in collected(tmp_path, {}, unread)] == [2]
+    assert unread == [broken.path]
+    name = broken.path.relative_to(tmp_path).as_posix()
+    assert f"1 run; 1 could not be read: {name}" in write_index(tmp_path).read_text()
 
 
 def test_an_unjudged_run_says_so(tmp_path: Path) -> None:
     found = stored_run(tmp_path, modes=["protected"])
     (found.path / "verdict.json").unlink()
     found.modes[0].verdict_json.unlink()
-    (run,) = collected(tmp_path, {})
-    assert (run.modes[0].verdict, run.modes[0].met) == ("not judged", None)
+    (run,) = collected(tmp_path, {}, [])
+    assert (run.modes[0].verdict, run.modes[0].met) == ("unknown", None)
+
+
+def test_a_mode_that_was_judged_again_by_itself_is_not_compared(tmp_path: Path) -> None:
+    """The run's verdict compares the verdict that the mode had before."""
+    found = stored_run(tmp_path)
+    path = found.path / "protected" / "verdict.json"
+    write_json(path, read_json(path) | {"verdict": "anomaly", "headline": "5 of 50 lost"})
+    (run,) = collected(tmp_path, {}, [])
+    assert [(mode.name, mode.verdict, mode.met) for mode in run.modes] == [
+        ("unprotected", "anomaly", True),
+        ("protected", "anomaly", None),
+    ]
+    assert [bool(one.comparison) for one in stored_modes(found)] == [True, False]
 
 
 def test_an_expected_anomaly_is_said_to_be_one(tmp_path: Path) -> None:
@@ -55,7 +73,7 @@ def test_what_runs_share_is_kept_once(tmp_path: Path) -> None:
     for seed in range(5):
         stored_run(tmp_path, seed=seed, conf={"flushInterval": str(seed % 2)})
     pool: Pool = {}
-    collected(tmp_path, pool)
+    collected(tmp_path, pool, [])
     assert list(pool.values()) == list(range(len(pool)))
     assert [one for one in pool if one[0] == "conf.bookie.flushInterval"] != []
     assert sum(name == "conf.bookie.flushInterval" for name, _ in pool) == 2
