@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from evidence.findings import Finding, read_verdict
+from evidence.findings import Finding, Verdict, read_verdict
 from evidence.folder import FoundRun, every_mode
 from evidence.recorders import read_lines
 from evidence.shapes import RunTree, Settings, StepLine
+from plans.grammar.rounds import ledger_and_round
 from protocol.errors import EvidenceError
 from protocol.modes import MODES
 from protocol.wording import counted
@@ -51,8 +52,6 @@ _OF_THE_MACHINE = re.compile(
     r"|minUsable|TopologyScript|ensemblePlacementPolicy$"
 )
 """Paths, addresses and sizes with which several bookies share one machine."""
-_SAME = ("scenario", "mode", "bookkeeper")
-"""What runs of one experiment share, besides their cluster."""
 _ERROR = re.compile(r"^\d+ \d+ ERROR +(.*)$")
 _HARMLESS = "this is okay if it is the first time"
 
@@ -115,7 +114,7 @@ def _title(mode: StoredMode, pages: Sequence[tuple[str, str]]) -> str:
 
 
 def _symptom(mode: StoredMode, finding: Finding) -> str:
-    if finding.kind == "lost":
+    if finding.kind == "lost" and mode.verdict.judgements[finding.property].counts.get("acknowledged_gone"):
         return mode.verdict.headline.partition(";")[0]
     where = f" in {mode.ledger_name(finding.ledger)}" if finding.ledger >= 0 else ""
     return f"{finding.kind.replace('_', ' ')}, {finding.count:,}{where}"
@@ -194,10 +193,11 @@ def _often(mode: StoredMode, results: Path | None) -> Iterator[str]:
     first = mode.findings[0]
     rounds = mode.run["plan"].get("rounds", 1)
     if rounds > 1:
-        ledgers = {
-            one.ledger for one in mode.findings if (one.property, one.kind) == (first.property, first.kind)
+        alike = [one for one in mode.findings if (one.property, one.kind) == (first.property, first.kind)]
+        shown = {
+            ledger_and_round(mode.ledger_name(one.ledger), rounds)[1] for one in alike if one.ledger >= 0
         }
-        yield f"In {len(ledgers)} of {rounds} rounds of this run."
+        yield f"In {len(shown)} of {rounds} rounds of this run."
     if results is not None:
         shown, of = _shown_in_store(results, mode, first)
         if of:
@@ -208,7 +208,7 @@ def _often(mode: StoredMode, results: Path | None) -> Iterator[str]:
 
 
 def _shown_in_store(results: Path, mode: StoredMode, finding: Finding) -> tuple[int, int]:
-    """(runs that show the kind of ``finding``, judged runs) of this scenario, mode and release.
+    """(runs that show the kind of ``finding``, runs that decided its property) of this scenario and mode.
 
     A run whose seeded defects, cures or settings differ is another experiment and is not counted.
     """
@@ -218,13 +218,21 @@ def _shown_in_store(results: Path, mode: StoredMode, finding: Finding) -> tuple[
             run, verdict = folder.run(), read_verdict(folder)
         except EvidenceError:
             continue
-        alike = all(run.get(key) == mode.run.get(key) for key in _SAME)
-        if not alike or run["plan"].get("cluster") != mode.run["plan"].get("cluster"):
-            continue
-        of += 1
         judgement = verdict.judgements.get(finding.property)
-        shown += judgement is not None and any(one.kind == finding.kind for one in judgement.findings)
+        if _experiment(run) != _experiment(mode.run) or judgement is None:
+            continue
+        of += judgement.verdict is not Verdict.UNKNOWN
+        shown += any(one.kind == finding.kind for one in judgement.findings)
     return shown, of
+
+
+def _experiment(run: RunTree) -> list[object]:
+    """What runs of one experiment share."""
+    plan = run["plan"]
+    return [
+        *(run.get(key) for key in ("scenario", "mode", "bookkeeper")),
+        *(plan.get("cluster"), plan.get("vary") or {}, run.get("user_conf") or {}),
+    ]
 
 
 def _settings(run: RunTree) -> dict[str, list[tuple[str, str]]]:

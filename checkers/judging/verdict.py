@@ -146,7 +146,7 @@ def _losses(durability: Judgement) -> list[str]:
     noun = "entry" if acknowledged == 1 else "entries"
     parts = [f"{gone:,} of {acknowledged:,} acknowledged {noun} lost"]
     if within_allowance(durability):
-        parts = [f"valid within allowance: {counts['gone']:,} lost of {acknowledged:,} acknowledged {noun}"]
+        parts = [f"valid within allowance: {gone:,} lost of {acknowledged:,} acknowledged {noun}"]
     if counts["gone"] > gone:
         parts.append(f"{counted(counts['gone'] - gone, 'more promised entry', 'more promised entries')} lost")
     if released := durability.seen.get("released", 0):

@@ -126,6 +126,10 @@ def test_headlines():
     )
     within = run_verdict(losing(12), run_facts(required=("durability",)))
     assert within.headline == "valid within allowance: 12 lost of 41,200 acknowledged entries"
+    more = run_verdict(losing(15, gone=15), run_facts(required=("durability",)))
+    assert more.headline == (
+        "valid within allowance: 12 lost of 41,200 acknowledged entries; 3 more promised entries lost"
+    )
     torn = judged(acked(0), good_ending(0), complete=False)
     assert torn.headline.startswith("0 of 1 acknowledged entry lost; unknown: evidence, durability")
     cut = judged([acked(entry) for entry in range(50)], created(), closed(-1))

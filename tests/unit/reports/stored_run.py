@@ -133,7 +133,7 @@ def _verdict(scenario: str, mode: str, entries: int, hostile: str, *, lost: bool
         result,
         "a census",
         seen={"acknowledged": entries},
-        counts={"lost": int(lost)},
+        counts={"lost": int(lost), "acknowledged_gone": int(lost)},
         findings=[loss] if lost else [],
         notes=[f"a note{hostile}"],
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,6 +82,28 @@ def test_the_store_says_how_often_it_was_shown(tmp_path: Path) -> None:
     assert "In 2 of 3 stored runs of `bp46/truncation` in mode `unprotected`" in issue_markdown(
         found, tmp_path
     )
+
+
+@pytest.mark.parametrize(
+    "other", [{"plan": {"vary": {"rate": 9}}}, {"user_conf": {"bookie": {"flushInterval": "9"}}}]
+)
+def test_a_run_with_other_parameters_or_settings_is_not_counted(
+    tmp_path: Path, other: dict[str, Any]
+) -> None:
+    found = stored_run(tmp_path)
+    path = stored_run(tmp_path, seed=8).path / "unprotected" / "run.json"
+    tree = read_json(path)
+    write_json(path, tree | other | {"plan": tree["plan"] | other.get("plan", {})})
+    assert "In 1 of 1 stored runs" in issue_markdown(found, tmp_path)
+
+
+def test_a_run_that_did_not_decide_the_property_is_not_counted(tmp_path: Path) -> None:
+    found = stored_run(tmp_path)
+    path = stored_run(tmp_path, seed=8).path / "unprotected" / "verdict.json"
+    tree = read_json(path)
+    tree["judgements"]["durability"] |= {"findings": [], "verdict": "unknown"}
+    write_json(path, tree)
+    assert "In 1 of 1 stored runs" in issue_markdown(found, tmp_path)
 
 
 def test_the_page_of_a_finding_is_named_and_the_bookies_errors_are_quoted_once(tmp_path: Path) -> None:

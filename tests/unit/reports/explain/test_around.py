@@ -27,7 +27,7 @@ NAMES = Names.of(
 def operation(seq: int, kind: Kind, **fields: Any) -> dict[str, Any]:
     asked = {"client": 101, "seq": seq, "handle": 1, "kind": kind, "flags": 0, "invoked_ns": 10 * seq}
     ended = {"outcome": Outcome.OK, "error": 0, "completed_ns": 10 * seq + 5}
-    return asked | ended | dict.fromkeys(("entry", "last", "result"), -1) | fields
+    return asked | ended | dict.fromkeys(("entry", "last", "result", "lac"), -1) | fields
 
 
 def read(seq: int, first: int, last: int, **fields: Any) -> dict[str, Any]:
@@ -56,8 +56,12 @@ def test_reads_that_continue_each_other_are_one_line() -> None:
 
 def test_of_an_entry_only_reads_that_did_not_deliver_it_are_told() -> None:
     unended = read(2, 0, 9, outcome=Outcome.UNKNOWN, result=3, completed_ns=NEVER)
-    reads = [read(1, 0, 9), unended, read(3, 10, 12)]
-    assert texts(read_moments(reads, NAMES, 4)) == ["writer: read of entries 0..9: never ended"]
+    short = read(4, 0, 9, result=4)  # entries 0 to 3
+    reads = [read(1, 0, 9), unended, read(3, 10, 12), short, read(5, 0, 9, result=5)]
+    assert texts(read_moments(reads, NAMES, 4)) == [
+        "writer: read of entries 0..9: never ended",
+        "writer: read of entries 0..9: ok, 4 delivered",
+    ]
 
 
 def test_an_operation_is_told_with_its_error_and_its_end() -> None:
@@ -66,6 +70,8 @@ def test_an_operation_is_told_with_its_error_and_its_end() -> None:
         operation(2, Kind.OPEN, flags=Flag.RECOVERY | Flag.FINAL, result=9),
         operation(3, Kind.DELETE, error=-77, outcome=Outcome.UNKNOWN, completed_ns=NEVER),
         operation(4, Kind.ADD),
+        operation(5, Kind.OPEN, result=-1, lac=7),
+        operation(6, Kind.OPEN, flags=Flag.RECOVERY, result=-1),
     ]
     assert texts(ledger_moments(rows, NAMES)) == [
         "writer: close: invoked",
@@ -73,6 +79,10 @@ def test_an_operation_is_told_with_its_error_and_its_end() -> None:
         "writer: open with recovery, final: invoked",
         "writer: open with recovery, final: ok, last entry 9",
         "writer: delete: invoked",
+        "writer: open: invoked",
+        "writer: open: ok, found no end, LAC 7",
+        "writer: open with recovery: invoked",
+        "writer: open with recovery: ok, last entry -1",
     ]
 
 
