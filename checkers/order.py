@@ -172,10 +172,12 @@ def _short(found: Found, run: RunFacts) -> Iterator[Finding]:
     reads = {row.ledger: ShortRead(*row.proof) for row in found.by_ledger("short_read")}
     for ledger, first, last in found.spans("ended_short"):
         client, seq, begin, end, number = reads[ledger]
+        own = begin + number <= last and first <= end
         yield run.finding(
             "order/ended_short",
             (ledger, first, last),
             f"a read ended ok without {entries_text(first, last)}",
+            f"{'' if own else 'the first such read of this ledger: '}"
             f"{run.client_name(client)}, {operation_text(seq)}: a read of {entries_text(begin, end)} "
             f"ended ok with {counted(number, 'entry', 'entries')}",
         )

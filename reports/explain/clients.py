@@ -45,12 +45,15 @@ def read_moments(
     """
     reads = [row for row in operations if row["kind"] == Kind.READ]
     if entry is not None:
-        reads = [
-            row for row in reads if row["entry"] <= entry <= row["last"] and row["outcome"] != Outcome.OK
-        ]
+        reads = [row for row in reads if row["entry"] <= entry <= row["last"] and not _delivered(row, entry)]
     ordered = sorted(reads, key=lambda row: (row["client"], row["handle"], row["seq"]))
     for chain in stretches(ordered, _continues):
         yield _chain(chain, names) if len(chain) > 1 else _read(chain[0], names)
+
+
+def _delivered(read: OperationRow, entry: int) -> bool:
+    """Whether a read that covers an entry returned it."""
+    return read["outcome"] == Outcome.OK and entry < read["entry"] + max(0, read["result"])
 
 
 def _continues(one: OperationRow, other: OperationRow) -> bool:
@@ -126,6 +129,8 @@ def _result(row: OperationRow) -> str:
         return ""
     if row["kind"] == Kind.FORCE:
         return f", entries up to {row['entry']} were acknowledged before it"
+    if row["kind"] == Kind.OPEN and row["result"] < 0 and not row["flags"] & Flag.RECOVERY:
+        return f", found no end, LAC {row['lac']}"  # of a ledger that is open, or closed empty
     return f", last entry {row['result']}" if row["kind"] in (Kind.CLOSE, Kind.OPEN) else ""
 
 

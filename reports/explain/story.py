@@ -119,7 +119,7 @@ def story_of(tables: Tables, ledger: int, entry: int | None) -> Story:
         moments += server_moments(servers, names, ledger, first_ns, last_ns)
         holdings = tables.rows(HoldingRow, pc.field("ledger") == ledger)
         moments += disk_moments(servers, holdings, names, entry, last_ns, first_ns=first_ns)
-        if other := len(faults_during(faults, name, 0, NEVER)) - len(during):
+        if other := len(faults_during(faults, name, 0, NEVER - 1)) - len(during):
             summary.append(f"  not shown: {counted(other, 'fault')} outside the life of the ledger")
     return Story(title, moments, summary)
 

@@ -100,7 +100,12 @@ def test_short_reads_of_several_ledgers_have_a_proof_each():
         (1, 6, 9),
         (2, 0, 0),
     ]
-    assert found[2].proof == ("reader, operation 32: a read of entry 0 ended ok with 0 entries",)
+    first = "reader, operation 30: a read of entries 0..4 ended ok with 3 entries"
+    assert [one.proof for one in found] == [
+        (first,),
+        (f"the first such read of this ledger: {first}",),
+        ("reader, operation 32: a read of entry 0 ended ok with 0 entries",),
+    ]
 
 
 def test_a_read_that_is_not_ok_or_of_a_batch_may_end_short():
