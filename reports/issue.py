@@ -194,10 +194,8 @@ def _often(mode: StoredMode, results: Path | None) -> Iterator[str]:
     rounds = mode.run["plan"].get("rounds", 1)
     if rounds > 1:
         alike = [one for one in mode.findings if (one.property, one.kind) == (first.property, first.kind)]
-        shown = {
-            ledger_and_round(mode.ledger_name(one.ledger), rounds)[1] for one in alike if one.ledger >= 0
-        }
-        yield f"In {len(shown)} of {rounds} rounds of this run."
+        own = {ledger_and_round(mode.ledger_name(one.ledger), rounds)[1] for one in alike if one.ledger >= 0}
+        yield f"In {len(own)} of {rounds} rounds of this run."
     if results is not None:
         shown, of = _shown_in_store(results, mode, first)
         if of:
