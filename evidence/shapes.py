@@ -162,6 +162,7 @@ class EventDetail(TypedDict, total=False):
 
     code: int | None
     signal: int | None
+    signalled: bool
     slots: int
     ended: int
     command: str

@@ -208,11 +208,11 @@ class Starting:
         try:
             self._process.wait_ready(self._step.timeout_s)
         except ServerError as error:
-            if self._step.expect != "ready":
-                self.refusal = self._process.refusal()
-            if self.refusal is None:
+            refusal = self._process.refusal()
+            if self._step.expect == "ready" or refusal is None or not self._process.excused(refusal.ended):
                 raise
-            raise FaultError(str(self.refusal)) from error
+            self.refusal = refusal
+            raise FaultError(str(refusal)) from error
 
 
 def _must_be_down(process: Process) -> None:

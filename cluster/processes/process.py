@@ -235,8 +235,9 @@ class Process(ABC):
         return [ended for ended in exits if ended.boot not in self._ordered and not self.excused(ended)]
 
     def excused(self, ended: Exit) -> bool:
-        """Whether that boot was allowed to end on its own when it did."""
-        return ended.boot in self._may_refuse or ended.at_ns <= self._may_end.get(ended.boot, -1)
+        """Whether that boot was allowed to end on its own when it did; no process sends SIGKILL to itself."""
+        may = ended.boot in self._may_refuse or ended.at_ns <= self._may_end.get(ended.boot, -1)
+        return may and ended.signal != signal.SIGKILL
 
     def ended(self, boot: int, wait_s: float) -> Exit | None:
         """The exit of a boot, waiting for it at most ``wait_s``."""

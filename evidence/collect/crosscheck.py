@@ -11,6 +11,7 @@ its disk. Returns only sentences on damage. The other modules of this package ch
 from __future__ import annotations
 
 import json
+import signal
 from collections import Counter, defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -106,7 +107,8 @@ def ends_unexplained(
 ) -> Iterator[str]:
     """Unclean ends of processes that no fault, unplanned death or start that may be refused accounts for.
 
-    The observer is stopped before the servers; what ends after it is the end of the run.
+    A SIGKILL that the harness did not send is an unplanned death, and nothing else accounts for it. The
+    observer is stopped before the servers; what ends after it is the end of the run.
     """
     ends: list[tuple[ServerRow, EventDetail]] = [
         (row, json.loads(row["detail"])) for row in servers if row["event"] == "exit"
@@ -120,9 +122,14 @@ def ends_unexplained(
         if name == ADMIN or at_ns > over_ns or not unclean(signal=number, code=code):
             continue
         start = starts.get((name, boot))
-        by_fault = any(_may_end(fault, name, boot, start, at_ns) for fault in faults)
+        from_outside = number == signal.SIGKILL and not detail.get("signalled", True)  # older ones: unknown
+        causes = [fault for fault in faults if not from_outside or fault["kind"] == UNPLANNED]
+        by_fault = any(_may_end(fault, name, boot, start, at_ns) for fault in causes)
         by_step = (
-            start and ready.get((name, boot), NEVER) > at_ns and any(_may_refuse(s, start) for s in steps)
+            start
+            and not from_outside
+            and ready.get((name, boot), NEVER) > at_ns
+            and any(_may_refuse(step, start) for step in steps)
         )
         if not (by_fault or by_step):
             how = f"signal {number}" if number is not None else f"code {code}"

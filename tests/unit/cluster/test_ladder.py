@@ -76,6 +76,23 @@ def test_who_dies_is_told_with_its_code_and_last_lines(tmp_path: Path) -> None:
     assert "no such directory" in str(raised.value)
 
 
+@pytest.mark.parametrize(("code", "number", "unplanned"), [(2, None, []), (None, 9, ["b1"])])
+@pytest.mark.parametrize("because", ["it may refuse", "of a fault"])
+def test_what_may_end_on_its_own_may_not_be_killed_by_something_else(
+    tmp_path: Path, code: int | None, number: int | None, unplanned: list[str], because: str
+) -> None:
+    process = Climber(tmp_path, ("listening", lambda: False))
+    if because == "of a fault":
+        process.allow_end()
+    else:
+        process._on_exit(Exit("b1", 1, 0, None, 1))
+        process._ordered.add(1)
+        process.allow_refusal()
+        process.start()
+    process._on_exit(Exit("b1", process.boot, code, number, 2))
+    assert [ended.server for ended in process.unplanned()] == unplanned
+
+
 def test_who_is_paused_stands_still_until_it_is_resumed(tmp_path: Path) -> None:
     process: Any = Climber(tmp_path)
     with subprocess.Popen(["sleep", "600"]) as sleeper:

@@ -44,6 +44,7 @@ class FakeProcess:
         self.ready = True
         self.settings: tuple[Any, Any] = (None, None)
         self.refusing = False
+        self.refuses_by: tuple[int | None, int | None] = (2, None)  # exit code and signal
         self.allowed: list[int] = []
         self.exits: dict[int, Exit] = {}
         self.allowed_s: list[float] = []
@@ -64,7 +65,7 @@ class FakeProcess:
         return self.exits.get(boot)
 
     def excused(self, ended: Exit) -> bool:
-        return ended.boot in self.allowed
+        return ended.boot in self.allowed and ended.signal != signal.SIGKILL
 
     def allow_refusal(self) -> None:
         self.allowed.append(self.boot + 1)
@@ -74,7 +75,8 @@ class FakeProcess:
         self.allowed_s.append(for_s)
 
     def refusal(self) -> Refusal | None:
-        return Refusal(Exit(self.name, self.boot, 2, None, 0), ("no cookie",)) if self.refusing else None
+        ended = Exit(self.name, self.boot, *self.refuses_by, 0)
+        return Refusal(ended, ("no cookie",)) if self.refusing else None
 
     def session_ended(self) -> bool:
         return False

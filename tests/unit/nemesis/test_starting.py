@@ -35,6 +35,13 @@ def test_a_boot_that_was_to_refuse_leaves_the_kill_in_force(
     assert phases(lines)[-1] == "healed"
 
 
+@pytest.mark.parametrize("expect", ["refuses", "any"])
+def test_a_boot_that_something_else_killed_has_not_refused(b1: Any, nemesis: Nemesis, expect: str) -> None:
+    b1.refusing, b1.refuses_by = True, (None, 9)
+    with pytest.raises(FaultError, match="b1 ended on its own"):
+        start(nemesis, target="b1", expect=expect)
+
+
 def test_a_boot_that_gets_ready_against_the_plan_contradicts_it_and_heals_the_kill(
     b1: Any, nemesis: Nemesis, lines: Lines
 ) -> None:
