@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 from evidence.seal import is_whole, sealed
 from evidence.shapes import EndTree, RunTree
-from protocol.addresses import is_autorecovery, is_bookie
+from protocol.addresses import is_under_test
 from protocol.errors import EvidenceError, UsageError
 
 LATEST = "latest"
@@ -116,7 +116,7 @@ class RunFolder:
     def boot_logs(self) -> list[Path]:
         """The logs that are evidence, one for each boot of a bookie or of autorecovery; sorted."""
         logs = self.servers.glob("*/boot-*.log")
-        return sorted(one for one in logs if is_bookie(one.parent.name) or is_autorecovery(one.parent.name))
+        return sorted(one for one in logs if is_under_test(one.parent.name))
 
     def run(self) -> RunTree:
         """The tree of ``run.json``; ``EvidenceError`` when missing, damaged or of another format."""

@@ -16,7 +16,7 @@ from cluster.interface import Cluster, Exit, Process, ProcessState, Refusal
 from cluster.processes.process import log_text
 from nemesis.registry import FaultContext, HealOrder, Proof, ServerFault, assert_still_down, register
 from plans.grammar.steps import Start
-from protocol.addresses import OBSERVER, PROXY, ZOOKEEPER, is_autorecovery, is_bookie
+from protocol.addresses import OBSERVER, PROXY, ZOOKEEPER, is_bookie, is_under_test
 from protocol.errors import ContradictedError, FaultError, ServerError, UnplannedDeathError, UsageError
 from protocol.faults import unclean
 
@@ -106,8 +106,7 @@ class Stop(Ending):
     def assert_as_planned(self, context: FaultContext) -> None:
         process, boot = context.cluster.process(self.target), context.injected["boot"]
         ended = process.ended(boot, 0)
-        under_test = is_bookie(self.target) or is_autorecovery(self.target)
-        if not under_test or ended is None or process.excused(ended):
+        if not is_under_test(self.target) or ended is None or process.excused(ended):
             return
         if unclean(signal=ended.signal, code=ended.code):
             raise ContradictedError(

@@ -75,6 +75,11 @@ def is_autorecovery(name: str) -> bool:
     return re.fullmatch(r"ar[1-9]", name) is not None
 
 
+def is_under_test(name: str) -> bool:
+    """Whether it is the name of a server under test: what it does on its own is a result of the run."""
+    return is_bookie(name) or is_autorecovery(name)
+
+
 def autorecovery_number(name: str) -> int:
     """The source number of ``ar1`` and so on; ``ValueError`` for other names."""
     if not is_autorecovery(name):

@@ -25,7 +25,7 @@ from cluster.servers.client import Client
 from cluster.servers.cluster import Cluster
 from evidence.folder import RunFolder
 from plans.grammar.steps import LedgerShape
-from protocol.errors import FencepostError
+from protocol.errors import FencepostError, NotReadyError
 from protocol.java import archive_options, remove_unread, write_base_archive
 from protocol.modes import MODES
 
@@ -104,6 +104,8 @@ def _train(version: str, archives: Archives, opened: Opener) -> None:
     with opened(spec, archives) as cluster:
         for client in cluster.clients.values():
             _exercise(client)
+    if cluster.hung:
+        raise NotReadyError(cluster.hung[0])
     for role in archives.trained:
         _keep(version, role, archives.made(role))
 

@@ -43,7 +43,8 @@ def open_cluster(spec: RunSpec, archives: Archives = CACHED) -> Iterator[Cluster
     """Start everything, and end everything in reverse whatever happens.
 
     Raises ``NotReadyError`` or ``UnplannedDeathError`` when a process does not become ready,
-    ``TeardownError`` when a graceful shutdown failed (the process is ended nevertheless).
+    ``TeardownError`` when a graceful shutdown failed (the process is ended nevertheless). That of a bookie
+    or autorecovery that hangs is no error, but in ``Cluster.hung``.
     """
     with Scopes() as scopes:
         opening = Opening(spec, scopes)

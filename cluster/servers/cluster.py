@@ -5,7 +5,7 @@ All methods are blocking and thread-safe, and raise the errors of :mod:`protocol
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -46,6 +46,8 @@ class Cluster:
     proxy: ProxyProcess | None
     watcher: Client | None
     admin: AdminProcess | None
+    hung: Sequence[str] = ()
+    """After the end of the cluster: the servers under test whose last shutdown hung, a sentence each."""
 
     @property
     def observer(self) -> Client:

@@ -24,7 +24,8 @@ from cluster.servers.cluster import Cluster
 from cluster.servers.proxy import ProxyProcess
 from cluster.servers.zookeeper import ZooKeeper
 from evidence.recorders import Recorder
-from protocol.addresses import FOLLOWER, OBSERVER, autorecovery_names
+from protocol.addresses import FOLLOWER, OBSERVER, autorecovery_names, is_under_test
+from protocol.errors import NotReadyError
 
 
 class Opening:
@@ -37,6 +38,7 @@ class Opening:
         self._spec = spec
         self._scopes = scopes
         self._pools: list[ThreadPoolExecutor] = []
+        self._hung: list[str] = []
         scopes.on_end("the starting threads", self._join)
         spec.folder.server("keeper").mkdir(parents=True, exist_ok=True)
         self.events = scopes.enter("the record of events", Recorder(spec.folder.events))
@@ -86,6 +88,7 @@ class Opening:
             proxy=proxy,
             watcher=clients.get(OBSERVER),
             admin=AdminProcess(site) if spec.administered else None,
+            hung=self._hung,
         )
 
     def _settle(self, bookies: Iterable[Bookie]) -> None:
@@ -107,9 +110,26 @@ class Opening:
 
     def _start(self, what: str, processes: Iterable[Process]) -> None:
         started = list(processes)
-        timeout_s = self._spec.stop_timeout_s
-        self._scopes.on_end(what, lambda: self._all(lambda one: _stop_or_kill(one, timeout_s), started))
+        self._scopes.on_end(what, lambda: self._all(self._stop_or_kill, started))
         self._all(lambda process: process.start(), started)
+
+    def _stop_or_kill(self, process: Process) -> None:
+        """End it in order if it can be, else at once; the keeper would kill it anyway.
+
+        That a server under test hangs is a result: the cluster closes without an error, and says so.
+        """
+        if process.state is ProcessState.DOWN:
+            process.capture_disk()
+            return
+        try:
+            process.stop(self._spec.stop_timeout_s)
+        except NotReadyError as error:
+            if not is_under_test(process.name):
+                raise
+            self._hung.append(f"{process.name} was killed at the end of the run: {error}")
+        finally:
+            if process.ended(process.boot, 0) is None:
+                process.kill()
 
     def _ready(self, processes: Iterable[Process]) -> None:
         self._all(lambda process: process.wait_ready(self._spec.ready_timeout_s), list(processes))
@@ -129,15 +149,3 @@ class Opening:
             for more in errors[1:]:
                 errors[0].add_note(str(more))
             raise errors[0]
-
-
-def _stop_or_kill(process: Process, timeout_s: float) -> None:
-    """End it in order if it can be, else at once; the keeper would kill it anyway."""
-    if process.state is ProcessState.DOWN:
-        process.capture_disk()
-        return
-    try:
-        process.stop(timeout_s)
-    finally:
-        if process.ended(process.boot, 0) is None:
-            process.kill()

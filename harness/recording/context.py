@@ -30,7 +30,7 @@ from harness.narrator import Narrator
 from nemesis.nemesis import Nemesis
 from plans.grammar.rounds import ledger_in_round
 from plans.resolve import ResolvedPlan
-from protocol.addresses import is_autorecovery, is_bookie
+from protocol.addresses import is_under_test
 from protocol.errors import (
     FencepostError,
     LinkError,
@@ -234,8 +234,7 @@ def counts_as_result(death: Exit) -> bool:
     False for SIGKILL: the harness did not send it and no process sends it to itself, so the machine or a
     user did.
     """
-    under_test = is_bookie(death.server) or is_autorecovery(death.server)
-    return under_test and death.signal != signal.SIGKILL
+    return is_under_test(death.server) and death.signal != signal.SIGKILL
 
 
 def of_servers(error: BaseException, context: RunContext) -> bool:

@@ -88,6 +88,8 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator:
                 context.deviations += [format_death(death) for death in context.unnoted()]
                 nemesis.close()
             narrator.event("stopping everything")
+        for sentence in cluster.hung:
+            context.note(sentence)
         transactions(folder)
         own = prepared.request.backend == DEFAULT_BACKEND  # an engine's containers are none of our processes
         spent_s = round(cpu_s() - cpu_before_s, 1) if own else None

@@ -19,6 +19,7 @@ def running(path: Path, mode: str = "journal", **spec: Any) -> Iterator[Any]:
     """A cluster in this mode, with its run folder below ``path``; ``spec`` as in :class:`RunSpec`."""
     with open_cluster(RunSpec(RunFolder.create(path, mode), MODES[mode], **spec)) as cluster:
         yield cluster
+    assert not cluster.hung
 
 
 @contextmanager

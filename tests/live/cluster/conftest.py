@@ -51,9 +51,12 @@ def opened(tmp_path: Path, run_folder: Callable[[str], RunFolder]) -> Iterator[O
     threads = set(threading.enumerate())
 
     @contextmanager
-    def open_(name: str = "run", mode: str = "unprotected", **spec: Any) -> Iterator[Cluster]:
+    def open_(
+        name: str = "run", mode: str = "unprotected", *, hangs: bool = False, **spec: Any
+    ) -> Iterator[Cluster]:
         with open_cluster(RunSpec(run_folder(name), MODES[mode], **spec)) as cluster:
             yield cluster
+        assert bool(cluster.hung) is hangs
 
     yield open_
     assert processes_in(tmp_path) == []

@@ -286,6 +286,14 @@ def test_an_ended_harness_leaves_no_server(opened: Opener, tmp_path: Path, numbe
     assert exits.index("b1") < exits.index("zk1")
 
 
+def test_a_bookie_that_hangs_in_its_last_shutdown_is_killed_and_named(opened: Opener, tmp_path: Path) -> None:
+    with opened(**ONE, stop_timeout_s=20, hangs=True) as cluster:
+        os.kill(cluster.bookies["b1"].pid, signal.SIGSTOP)  # the harness knows nothing of it
+    (hung,) = cluster.hung
+    assert "b1 (boot 1) did not end within 20 s of SIGTERM" in hung
+    assert rungs(RunFolder(tmp_path / "run" / "mode"), "b1", 1)[-1] == "exit"
+
+
 def none_runs(pids: list[int]) -> tuple[bool, str]:
     running = [pid for pid in pids if Path(f"/proc/{pid}").exists()]
     return not running, f"{running} run"

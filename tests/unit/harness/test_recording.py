@@ -39,15 +39,32 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     fake.observer = SimpleNamespace(call=lambda do, timeout_s: None)
     fake.links = SimpleNamespace(wire=no_report)
     fake.unplanned = list
+    fake.hung, fake.hangs = [], []
 
     @contextmanager
     def open_cluster(_: object) -> Iterator[Any]:
         yield fake
+        fake.hung += fake.hangs
 
     local = SimpleNamespace(prepare=lambda *_: None, open_cluster=open_cluster, network="127")
     for module in (preparing, recording):
         monkeypatch.setattr(module, "backend", lambda _: local)
     return fake
+
+
+def test_a_bookie_that_hangs_in_its_last_shutdown_is_a_result_of_a_run_that_was_observed(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.hangs = ["b1 was killed at the end of the run: b1 (boot 1) did not end within 60 s of SIGTERM"]
+    for part in ("run_rounds", "heal_everything", "observe", "transactions"):
+        monkeypatch.setattr(recording, part, lambda _: None)
+    ready = prepare(RunRequest("bp46/truncation", modes=("journal",), results=tmp_path / "results"))
+    folder = RunFolder.create(tmp_path / "results" / "run", "journal")
+    recording.record(ready, folder, None, Narrator(quiet=True))
+    end = folder.end()
+    assert end is not None
+    assert end["otherwise"] == cluster.hangs
+    assert "left_out" not in end
 
 
 def test_a_run_that_ends_with_an_error_leaves_no_thread_that_slows_a_disk(
