@@ -201,20 +201,29 @@ class SwapDisks(BookiesFault):
         return {"swapped": list(self.targets)}
 
     def heal(self, context: FaultContext) -> Proof:
-        """A bookie that runs on the disks of another is killed, and started on its own."""
+        """A bookie that runs on the disks of another is killed, and started on its own.
+
+        A second healing finds the files exchanged back, and starts again what ran before the first.
+        """
         if not context.injected:
             return {"swapped_back": False}
         bookies = self.bookies(context.cluster)
-        running = [one for one in bookies if one.state is not ProcessState.DOWN]
-        for bookie in running:
-            bookie.kill()
-            bookie.capture_disk()
-        _exchange(*bookies)
-        for bookie in running:
-            bookie.start()
-        for bookie in running:
+        ran = [bookie.name for bookie in bookies if bookie.state is not ProcessState.DOWN]
+        context.injected = {"ran": ran} | context.injected
+        if "files" in context.injected:
+            for bookie in bookies:
+                if bookie.state is not ProcessState.DOWN:
+                    bookie.kill()
+                    bookie.capture_disk()
+            _exchange(*bookies)
+            context.injected = {"ran": context.injected["ran"]}
+        restarted = [bookie for bookie in bookies if bookie.name in context.injected["ran"]]
+        for bookie in restarted:
+            if bookie.state is ProcessState.DOWN:
+                bookie.start()
+        for bookie in restarted:
             bookie.wait_ready(self.ready_timeout_s)
-        return {"swapped_back": True, "restarted": [bookie.name for bookie in running]}
+        return {"swapped_back": True, "restarted": [bookie.name for bookie in restarted]}
 
 
 def by_place(bookie: Bookie) -> dict[str, Path]:

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from cluster.interface import ProcessState
 from nemesis.nemesis import Nemesis
 from nemesis.registry import FAULTS
-from protocol.errors import FaultError, UsageError
+from protocol.errors import FaultError, NotReadyError, UsageError
 from tests.unit.nemesis.fault_stories import WHOLE, Lines, changing, inject, phases, proof, start
 
 FILES = (
@@ -226,6 +226,22 @@ def test_a_bookie_that_runs_on_the_disks_of_another_is_started_on_its_own(
     assert (b1.state, b1.boot, b1.ready) == (ProcessState.RUNNING, 3, True)
     assert b2.state is ProcessState.DOWN
     assert (stored(disks, "b1"), stored(disks, "b2")) == ({"b1"}, {"b2"})
+
+
+@pytest.mark.parametrize("order", ["start b1", "wait_ready b1"])
+def test_a_second_healing_leaves_each_its_own_files(
+    disks: Path, cluster: Any, nemesis: Nemesis, lines: Lines, order: str
+) -> None:
+    inject(nemesis, "swap_disks", targets=["b1", "b2"])
+    start(nemesis, target="b1")
+    cluster.orders.fail[order] = NotReadyError("b1 is slow")
+    with pytest.raises(FaultError, match=r"swap_disks b1,b2 was not healed: b1 is slow"):
+        nemesis.heal(kind="swap_disks")
+    cluster.orders.fail.clear()
+    nemesis.heal(kind="swap_disks")
+    assert (stored(disks, "b1"), stored(disks, "b2")) == ({"b1"}, {"b2"})
+    assert proof(lines, "healed", 3)["restarted"] == ["b1"]
+    assert (cluster.process("b1").boot, cluster.process("b1").ready) == (3, True)
 
 
 def test_files_that_stay_where_they_were_are_no_exchange(
