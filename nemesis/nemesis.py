@@ -116,6 +116,7 @@ class Nemesis:
         self._lock = threading.Lock()
         self._numbered = 0
         self._faults: list[InForce] = []
+        self._starting: list[str] = []  # targets of starts that have not ended yet
 
     def in_force(self) -> list[InForce]:
         """The faults that are in force or in change now, oldest first."""
@@ -197,20 +198,28 @@ class Nemesis:
     def start(self, step: Start) -> Refusal | None:
         """Start a process that is down, with other settings if given, until it is as the step expects.
 
-        Heals the kill or stop that ended it, unless the boot refuses: then that stays in force, and
-        how it refused is returned. ``UsageError`` when it is not down, ``FaultError`` when it refuses or
-        does not become ready against the plan, ``ContradictedError`` when it becomes ready against the plan.
+        Heals what ended it, unless the boot refuses: then that stays in force, and how it refused is
+        returned. Of several processes that one fault ended, the last start to end heals it. ``UsageError``
+        when it is not down, ``FaultError`` when it refuses or does not become ready against the plan,
+        ``ContradictedError`` when it becomes ready against the plan.
         """
         starting = Starting(self._cluster.process(step.target), step)
-        ended = self._take(lambda entry: self._brought_back(entry, step.target))
+        with self._lock:
+            self._starting.append(step.target)
+        ended = self._take_ended(step.target)
         try:
             if ended:
                 self._heal_all(ended, starting)
             else:
-                starting()
+                booted = starting()
         except FaultError:
             if starting.refusal is None:
                 raise
+        finally:
+            with self._lock:
+                self._starting.remove(step.target)
+        if starting.refusal is None and not ended:  # those beside it were still down when it began
+            self._heal_all(self._take_ended(step.target), lambda: booted)
         starting.assert_refused()
         return starting.refusal
 
@@ -253,11 +262,18 @@ class Nemesis:
         for other in ended:
             self._log(other, "healed", {"ended_by": entry.number})
 
-    def _brought_back(self, entry: InForce, name: str) -> bool:
-        """Whether the start of a process heals a fault that ended it: its other targets run again, too."""
-        ended = entry.fault.takes_down
-        others = [self._cluster.process(one).state for one in ended if one != name]
-        return name in ended and ProcessState.DOWN not in others
+    def _take_ended(self, name: str) -> list[InForce]:
+        """The faults that ended this process and all other targets of which were started again."""
+
+        def back(other: str) -> bool:
+            down = self._cluster.process(other).state is ProcessState.DOWN
+            return not down and other not in self._starting
+
+        def asked(entry: InForce) -> bool:
+            ended = entry.fault.takes_down
+            return name in ended and all(back(other) for other in ended if other != name)
+
+        return self._take(asked)
 
     def _take(self, asked: Callable[[InForce], bool]) -> list[InForce]:
         """The requested faults in force, in the order of healing, reserved for this thread."""

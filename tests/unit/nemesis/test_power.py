@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from pydantic import ValidationError
@@ -49,6 +52,26 @@ def test_it_is_healed_when_the_last_of_them_is_started(cluster: Any, nemesis: Ne
     assert (cluster.process("b2").boot, phases(lines)) == (2, WHOLE[:3])
     start(nemesis, target="b1")
     assert (cluster.process("b1").boot, phases(lines), nemesis.in_force()) == (2, WHOLE, [])
+
+
+def test_it_is_healed_when_the_last_of_those_that_start_side_by_side_is_ready(
+    cluster: Any, nemesis: Nemesis, lines: Lines
+) -> None:
+    inject(nemesis, "power_loss", targets=BOTH)
+    begun, b1_is_ready = threading.Barrier(2, timeout=60), threading.Event()
+    b1, b2 = (cluster.process(name) for name in BOTH)
+    start_b1, start_b2, wait_b2 = b1.start, b2.start, b2.wait_ready
+    b1.start = lambda **how: (begun.wait(), start_b1(**how))
+    b2.start = lambda **how: (begun.wait(), start_b2(**how))
+    b2.wait_ready = lambda timeout_s: (b1_is_ready.wait(60), wait_b2(timeout_s))
+    with ThreadPoolExecutor(2) as pool:
+        first, last = (pool.submit(start, nemesis, target=name) for name in BOTH)
+        first.result(60)
+        assert phases(lines) == WHOLE[:3]
+        b1_is_ready.set()
+        last.result(60)
+    assert (phases(lines), nemesis.in_force()) == (WHOLE, [])
+    assert proof(lines, "healed") == {"began_ns": ANY, "boot": 2, "ready": True}
 
 
 def test_healing_starts_all_of_them(cluster: Any, nemesis: Nemesis) -> None:
