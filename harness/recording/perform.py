@@ -30,7 +30,10 @@ from protocol.errors import (
     NotReadyError,
     StepError,
     UsageError,
+    of_machine,
 )
+
+_LOOK_S = 0.1
 
 
 class StepsOverError(NotReadyError):
@@ -98,18 +101,26 @@ def perform(steps: Sequence[Step], context: RunContext, *, path: Place = ()) -> 
                     branch.result()
             else:
                 _perform_one(step, context, (*path, index), block_ns)
-    except FencepostError as error:
-        context.ended_by = context.ended_by or error
+    except (FencepostError, OSError) as error:
+        known = of_machine(error) if isinstance(error, OSError) else error
+        context.ended_by = context.ended_by or known
         raise
 
 
 def _await_trigger(step: Step, context: RunContext, began: float) -> None:
     if step.at_s is not None:
-        time.sleep(max(0.0, began + step.at_s - time.monotonic()))
+        _sleep_until(context, began + step.at_s)
     if isinstance(step.when, Elapsed):
-        time.sleep(step.when.for_s)
+        _sleep_until(context, time.monotonic() + step.when.for_s)
     elif step.when is not None:
         await_condition(context, step.when)
+
+
+def _sleep_until(context: RunContext, until: float) -> None:
+    """Sleep until then, by the monotonic clock; whatever ends the steps ends this, too."""
+    while (left_s := until - time.monotonic()) > 0:
+        context.assert_alive()
+        time.sleep(min(left_s, _LOOK_S))
 
 
 def _perform_one(step: StepSpec, context: RunContext, path: Place, block_ns: int) -> None:
@@ -163,7 +174,7 @@ def _done(step: StepSpec, context: RunContext) -> Done:
 
 def _run(step: StepSpec, context: RunContext) -> Done:
     if isinstance(step.params, Elapsed):
-        time.sleep(step.params.for_s)
+        _sleep_until(context, time.monotonic() + step.params.for_s)
         return Done(f"waited {step.params.for_s:g} s")
     if isinstance(step.params, Condition):
         return _waited(step.params, context)

@@ -161,10 +161,12 @@ def test_a_step_waits_for_its_time_and_then_for_its_condition(
 ) -> None:
     waits: list[Any] = []
     monkeypatch.setattr(performing, "await_condition", lambda context, wanted: waits.append(wanted))
-    monkeypatch.setattr(time, "sleep", waits.append)
+    monkeypatch.setattr(
+        performing, "_sleep_until", lambda context, until: waits.append(until - time.monotonic())
+    )
     quiet = Quiet()
-    perform((spec("create", at_s=100, when=Elapsed(for_s=3)), spec("kill", when=quiet)), context(records))
-    assert waits == [pytest.approx(100, abs=30), 3, quiet]
+    perform((spec("create", at_s=100, when=Elapsed(for_s=300)), spec("kill", when=quiet)), context(records))
+    assert waits == [pytest.approx(100, abs=30), pytest.approx(300, abs=30), quiet]
 
 
 def recovery(outcome: Any, ledger: str = "q1") -> StepSpec:

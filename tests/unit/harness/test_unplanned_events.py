@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import threading
 import time
@@ -33,6 +34,7 @@ from nemesis.registry import FAULTS
 from plans.expected.comparison import Comparison
 from plans.grammar.names import Params
 from plans.grammar.sequence import StepSpec, Together
+from plans.grammar.steps import Elapsed
 from plans.load import load_tree
 from plans.resolve import resolve
 from protocol.errors import (
@@ -219,7 +221,18 @@ def test_a_full_disk_is_a_fault_of_the_machine(context: RunContext, monkeypatch:
     assert not of_servers(NotReadyError("b1 is not ready"), context)
 
 
-def test_the_first_difference_ends_the_other_branches(context: RunContext, played: Played) -> None:
+@pytest.mark.parametrize(
+    "waiting",
+    [
+        spec("wait_for"),
+        StepSpec(name="wait_for", params=Elapsed(for_s=600)),
+        StepSpec(name="kill", params=Params(), at_s=600),
+        StepSpec(name="kill", params=Params(), when=Elapsed(for_s=600)),
+    ],
+)
+def test_the_first_difference_ends_the_other_branches(
+    context: RunContext, played: Played, waiting: StepSpec
+) -> None:
     differed = threading.Event()
 
     def differs(on: RunContext, step: Any) -> Done:
@@ -233,10 +246,20 @@ def test_the_first_difference_ends_the_other_branches(context: RunContext, playe
         while True:  # ends by the error that assert_alive raises
             on.assert_alive()
 
-    block = Together(together=((spec("wait_for"),), (spec("recover"),)))
+    block = Together(together=((waiting,), (spec("recover"),)))
     played(block, spec("kill"), recover=differs, wait_for=waits)
     assert context.deviations == ["the recovery gets no answer"]
     context.assert_alive()
+
+
+def test_an_error_of_the_system_ends_the_other_branches(context: RunContext, played: Played) -> None:
+    def failing(on: RunContext, step: Any) -> Done:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    waiting = StepSpec(name="wait_for", params=Elapsed(for_s=600))
+    with pytest.raises(FencepostError, match="Too many open files"):
+        played(Together(together=((waiting,), (spec("recover"),))), recover=failing)
+    assert not context.deviations
 
 
 def test_a_bookie_that_does_not_come_back_leaves_the_rest_of_the_healing(context: RunContext) -> None:
