@@ -15,11 +15,14 @@ from typing import Generic, TypeVar
 from pydantic import BaseModel
 
 from cluster.commands import CommandResult
+from cluster.interface import ProcessState
 from cluster.waiting import wait_until
 from evidence.codes import Outcome
 from harness.recording.context import RunContext
 from plans.grammar.names import name_of
 from plans.grammar.steps import Condition
+from protocol.addresses import ZOOKEEPER
+from protocol.errors import NotReadyError, ServerError, UnplannedDeathError
 
 P = TypeVar("P", bound=BaseModel)
 C = TypeVar("C", bound=Condition)
@@ -108,11 +111,25 @@ def await_condition(context: RunContext, wanted: Condition, what: str = "") -> s
     """Wait until the condition holds, ``wanted.timeout_s`` at most; the last state seen.
 
     A failed process of the run ends the wait with its error; ``what`` names the condition in other errors.
+    That ZooKeeper does not answer while a fault has it is no error.
     """
     look = CONDITIONS[wanted.condition].run(context, wanted)
 
     def seen() -> Seen:
         context.assert_alive()
-        return look()
+        try:
+            return look()
+        except (NotReadyError, UnplannedDeathError):
+            raise
+        except ServerError as error:
+            if not _zookeeper_away(context):
+                raise
+            return False, str(error)
 
     return wait_until(seen, wanted.timeout_s, what or f"condition {wanted.condition!r}")
+
+
+def _zookeeper_away(context: RunContext) -> bool:
+    """Whether ZooKeeper does not run, or is under a fault."""
+    faulted = any(entry.target == ZOOKEEPER for entry in context.nemesis.in_force())
+    return faulted or context.cluster.zookeeper.state is not ProcessState.RUNNING

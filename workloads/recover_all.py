@@ -13,8 +13,9 @@ from queue import SimpleQueue
 from pydantic import Field
 
 from plans.grammar.names import Clients
+from protocol.errors import ServerError
 from protocol.metadata import LedgerState
-from workloads.member import Member
+from workloads.member import RETRY_S, Member
 from workloads.registry import Job, LoadContext, Workload, next_in, register
 
 
@@ -51,7 +52,13 @@ class _Recoverer(Member[RecoverAll]):
         if ledger is None:
             self.finished = True
             return
-        found = self.context.cluster.metadata.ledger(ledger)
+        try:
+            found = self.context.cluster.metadata.ledger(ledger)
+        except ServerError as error:  # ZooKeeper is away
+            self.say(f"a ledger is left for later: {error}")
+            self.waiting.put(ledger)
+            self.context.stop.wait(RETRY_S)
+            return
         if found is None or found[0].state is LedgerState.CLOSED:
             self.context.totals.add(closed_already=1)
             return

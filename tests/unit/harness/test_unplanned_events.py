@@ -19,6 +19,7 @@ from evidence.codes import Outcome
 from evidence.folder import RunFolder
 from evidence.recorders import Recorder
 from evidence.shapes import EndTree
+from harness.conditions.servers import Down
 from harness.judging import who_deviated, with_deviations
 from harness.narrator import Narrator
 from harness.recording import finals
@@ -27,7 +28,7 @@ from harness.recording.context import Ledgers, RunContext, RunningLoad, format_d
 from harness.recording.finals import heal_everything, observe
 from harness.recording.perform import run_rounds
 from harness.recording.record import _end
-from harness.registry import Declared, Done
+from harness.registry import CONDITIONS, Declared, Done, await_condition
 from harness.steps.clients import Append
 from nemesis.nemesis import Nemesis
 from nemesis.registry import FAULTS
@@ -44,6 +45,7 @@ from protocol.errors import (
     FencepostError,
     LinkError,
     NotReadyError,
+    ServerError,
     StepError,
     UnplannedDeathError,
 )
@@ -260,6 +262,41 @@ def test_an_error_of_the_system_ends_the_other_branches(context: RunContext, pla
     with pytest.raises(FencepostError, match="Too many open files"):
         played(Together(together=((waiting,), (spec("recover"),))), recover=failing)
     assert not context.deviations
+
+
+@pytest.mark.parametrize("away", ["killed", "paused", "down"])
+def test_a_condition_waits_while_a_fault_keeps_zookeeper_from_answering(
+    context: RunContext, monkeypatch: pytest.MonkeyPatch, away: str
+) -> None:
+    answers: list[Any] = [ServerError("ZooKeeper could not list the ledgers"), (True, "b1 is down")]
+
+    def look() -> Any:
+        answer = answers.pop(0)
+        if isinstance(answer, ServerError):
+            raise answer
+        return answer
+
+    if away == "down":
+        context.cluster.process("zk1").kill()
+    else:
+        context.nemesis.inject(FAULTS["kill" if away == "killed" else "pause"](target="zk1"))
+    monkeypatch.setitem(CONDITIONS, "down", Declared(Down, lambda *_: look))
+    assert await_condition(context, Down(target="b1", timeout_s=60)) == "b1 is down"
+
+
+@pytest.mark.parametrize("kind", [ServerError, UnplannedDeathError, NotReadyError])
+def test_other_errors_of_a_condition_end_its_wait(
+    context: RunContext, monkeypatch: pytest.MonkeyPatch, kind: type[ServerError]
+) -> None:
+    if kind is not ServerError:
+        context.nemesis.inject(FAULTS["kill"](target="zk1"))
+
+    def look() -> Any:
+        raise kind("no answer")
+
+    monkeypatch.setitem(CONDITIONS, "down", Declared(Down, lambda *_: look))
+    with pytest.raises(kind, match="no answer"):
+        await_condition(context, Down(target="b1", timeout_s=60))
 
 
 def test_a_bookie_that_does_not_come_back_leaves_the_rest_of_the_healing(context: RunContext) -> None:
