@@ -54,14 +54,12 @@ class Acked(Condition):
 
 @condition(Acked)
 def acked(context: RunContext, wanted: Acked) -> tuple[bool, str]:
-    count = acked_entries(context, wanted.ledger)
+    writer = context.ledgers.writer(wanted.ledger)
+    if writer is None:
+        return False, f"{wanted.ledger} was not created yet"
+    client, handle = writer
+    count = context.client(client).status(handle).acked
     return count >= wanted.entries, f"{count} of {wanted.entries} adds to {wanted.ledger} acknowledged"
-
-
-def acked_entries(context: RunContext, ledger: str) -> int:
-    """Number of adds to a named ledger that were acknowledged to its writers up to now."""
-    handles = context.ledgers.handles(ledger)
-    return sum(context.client(client).status(handle).acked for client, handle in handles)
 
 
 class Acted(Condition):

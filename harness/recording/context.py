@@ -57,6 +57,7 @@ class Ledgers:
     def __init__(self, record: Recorder, *, rounds: int = 1) -> None:
         self._ids: dict[str, int] = {}
         self._handles: dict[tuple[str, str], str] = {}
+        self._writers: dict[str, tuple[str, str]] = {}
         self._opened = 0
         self._round, self._rounds = 1, rounds
         self._record = record
@@ -68,11 +69,17 @@ class Ledgers:
             self._round = number
             self._ids.clear()
             self._handles.clear()
+            self._writers.clear()
 
-    def name(self, name: str, ledger: int) -> None:
-        """Give a ledger its name; recorded, because verdicts use names."""
+    def name(self, name: str, ledger: int, writer: tuple[str, str] | None = None) -> None:
+        """Give a ledger its name; recorded, because verdicts use names.
+
+        ``writer`` is the client that created it for the plan's steps, and its handle then.
+        """
         with self._lock:
             self._ids[name] = ledger
+            if writer is not None:
+                self._writers[name] = writer
             recorded = ledger_in_round(name, self._round, self._rounds)
         self._record.write({"step": NAMED, "ledger": ledger, "name": recorded, "at_ns": time.monotonic_ns()})
 
@@ -100,10 +107,10 @@ class Ledgers:
             self._handles[(client, name)] = handle
             return handle
 
-    def handles(self, name: str) -> list[tuple[str, str]]:
-        """Every client's present handle on a ledger, as (client, handle)."""
+    def writer(self, name: str) -> tuple[str, str] | None:
+        """The client that created a ledger and the handle with which it adds; None before that."""
         with self._lock:
-            return [(client, handle) for (client, ledger), handle in self._handles.items() if ledger == name]
+            return self._writers.get(name)
 
     def handle(self, client: str, name: str) -> str:
         """The client's present handle; ``UsageError`` when it has neither created nor opened it."""

@@ -67,7 +67,7 @@ def create(context: RunContext, step: Create) -> Done:
             f"{', '.join(step.bookies)}",
             remedy=f"leave {PLACEMENT_POLICY} out of the clients' settings",
         )
-    context.ledgers.name(step.ledger, created.ledger)
+    context.ledgers.name(step.ledger, created.ledger, (step.client, handle))
     text = f"{step.client} creates {step.ledger}: ledger {created.ledger} ({quorums})"
     return Done(text, facts={BOOKIES: list(created.bookies)})
 

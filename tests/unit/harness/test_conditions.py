@@ -11,9 +11,11 @@ import pytest
 
 from cluster.interface import Exit, ProcessState, Refusal
 from evidence.raw.journal import FENCE, KEY, MAGIC
+from evidence.recorders import Recorder
+from harness.conditions.ledgers import Acked, acked
 from harness.conditions.servers import refused, said
 from harness.conditions.storage import Checkpointed, FenceJournaled, checkpointed, fence_journaled
-from harness.recording.context import BootLogs
+from harness.recording.context import BootLogs, Ledgers
 from protocol.errors import ContradictedError, NotReadyError
 
 LINE = (
@@ -124,3 +126,22 @@ def test_any_file_of_the_journal_may_have_the_fence_of_the_ledger(tmp_path: Path
     assert not seen(tmp_path)
     assert not seen(tmp_path, a1=journal((MAIN, KEY), (8, FENCE))), "a key, and another ledger's fence"
     assert seen(tmp_path, a1=journal((MAIN, KEY)), a2=journal((8, FENCE), (MAIN, FENCE)))
+
+
+def test_only_the_client_that_created_a_ledger_is_asked_how_much_was_acknowledged(tmp_path: Path) -> None:
+    ledgers = Ledgers(Recorder(tmp_path / "steps.jsonl"))
+    status: dict[str, Any] = {}
+
+    def client(name: str) -> Any:
+        assert name == "writer", "a reader may be paused or down"
+        return SimpleNamespace(status=lambda handle: SimpleNamespace(acked=status[handle]))
+
+    context: Any = SimpleNamespace(ledgers=ledgers, client=client)
+    wanted = Acked(ledger="main", entries=100)
+    assert acked(context, wanted) == (False, "main was not created yet")
+    handle = ledgers.new_handle("writer", "main")
+    ledgers.name("main", 7, ("writer", handle))
+    status[handle] = 100
+    ledgers.new_handle("reader", "main")
+    status[ledgers.new_handle("writer", "main")] = 0  # it recovers its own ledger
+    assert acked(context, wanted) == (True, "100 of 100 adds to main acknowledged")

@@ -101,7 +101,7 @@ def test_a_ledger_that_begins_with_other_bookies_than_the_plan_names_ends_the_ru
     asked: Any = SimpleNamespace(name="writer", submit=lambda do, **_: created)
     named: list[int] = []
     ledgers = SimpleNamespace(
-        new_handle=lambda client, ledger: "h", name=lambda name, ledger: named.append(ledger)
+        new_handle=lambda client, ledger: "h", name=lambda name, ledger, writer: named.append(ledger)
     )
     context: Any = SimpleNamespace(
         ledgers=ledgers, client=lambda name: Commands(asked, lambda reply, do: reply)
