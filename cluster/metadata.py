@@ -96,14 +96,19 @@ class Metadata:
 
     def registered(self) -> frozenset[str]:
         """Names of the bookies that are registered (writable or read-only)."""
-        with self._translated("list the registered bookies"):
-            ids = {*self._ask("get_children", AVAILABLE), *self._ask("get_children", READONLY)}
-        return frozenset(map(name_of_id, ids - {"readonly"}))
+        return self.writable() | self.read_only()
 
     def writable(self) -> frozenset[str]:
         """Names of the bookies that are registered as taking adds."""
-        with self._translated("list the writable bookies"):
-            return frozenset(map(name_of_id, {*self._ask("get_children", AVAILABLE)} - {"readonly"}))
+        return self._registered(AVAILABLE, "list the writable bookies")
+
+    def read_only(self) -> frozenset[str]:
+        """Names of the bookies that are registered as taking no adds."""
+        return self._registered(READONLY, "list the read-only bookies")
+
+    def _registered(self, folder: str, what: str) -> frozenset[str]:
+        with self._translated(what):
+            return frozenset(map(name_of_id, {*self._ask("get_children", folder)} - {"readonly"}))
 
     def registration(self, bookie: str) -> int | None:
         """The zxid of a bookie's registration, None when it is not registered; each boot has a new one."""

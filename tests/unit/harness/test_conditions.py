@@ -13,7 +13,7 @@ from cluster.interface import Exit, ProcessState, Refusal
 from evidence.raw.journal import FENCE, KEY, MAGIC
 from evidence.recorders import Recorder
 from harness.conditions.ledgers import Acked, acked
-from harness.conditions.servers import refused, said
+from harness.conditions.servers import Registered, refused, registered, said
 from harness.conditions.storage import Checkpointed, FenceJournaled, checkpointed, fence_journaled
 from harness.recording.context import BootLogs, Ledgers
 from protocol.errors import ContradictedError, NotReadyError
@@ -145,3 +145,47 @@ def test_only_the_client_that_created_a_ledger_is_asked_how_much_was_acknowledge
     ledgers.new_handle("reader", "main")
     status[ledgers.new_handle("writer", "main")] = 0  # it recovers its own ledger
     assert acked(context, wanted) == (True, "100 of 100 adds to main acknowledged")
+
+
+class Registry:
+    """A metadata store in which b1 has these registrations, one after the other, each for one question."""
+
+    def __init__(self, *states: str) -> None:
+        self._states = list(states)
+
+    def _names(self, folder: str) -> frozenset[str]:
+        state = self._states.pop(0) if len(self._states) > 1 else self._states[0]
+        return frozenset({"b1"} if folder in state else ())
+
+    def writable(self) -> frozenset[str]:
+        return self._names("writable")
+
+    def read_only(self) -> frozenset[str]:
+        return self._names("read_only")
+
+    def registered(self) -> frozenset[str]:
+        return self.writable() | self.read_only()
+
+
+BOTH = "writable, read_only"
+
+
+@pytest.mark.parametrize(
+    ("states", "seen"),
+    [
+        (["writable"], {"any", "writable"}),
+        (["read_only"], {"any", "read_only"}),
+        ([""], {"absent"}),
+        ([BOTH], {"any", "writable"}),
+        (["writable", ""], {"any", "writable"}),  # its node goes between the two questions
+        (["writable", "writable", ""], {"any", "writable"}),
+        (["read_only", ""], {"absent"}),
+        (["read_only", BOTH, "writable"], {"any", "read_only"}),
+        (["read_only", "writable"], {"any", "writable"}),  # in neither list at the first look
+    ],
+)
+@pytest.mark.parametrize("wanted", ["any", "writable", "read_only", "absent"])
+def test_a_registration_is_seen_where_it_is(states: list[str], seen: set[str], wanted: str) -> None:
+    context: Any = SimpleNamespace(cluster=SimpleNamespace(metadata=Registry(*states)))
+    held, _ = registered(context, Registered.model_validate({"target": "b1", "is": wanted}))
+    assert held is (wanted in seen)
