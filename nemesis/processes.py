@@ -13,7 +13,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from cluster.interface import Cluster, Exit, Process, ProcessState, Refusal
-from cluster.processes.process import log_text
+from cluster.processes.boot_logs import log_text
 from nemesis.registry import FaultContext, HealOrder, Proof, ServerFault, assert_still_down, register
 from plans.grammar.steps import Start
 from protocol.addresses import OBSERVER, PROXY, ZOOKEEPER, is_bookie, is_under_test

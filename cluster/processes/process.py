@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import re
 import shutil
 import signal
 import threading
@@ -20,6 +19,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from cluster.configuration import Layers, java_properties
+from cluster.processes.boot_logs import last_line, log_text, telling_lines
 from cluster.processes.runner import Exit, Launch, Started
 from cluster.processes.site import Site
 from cluster.waiting import await_threads
@@ -33,10 +33,6 @@ Rung = tuple[str, Callable[[], bool]]
 """One step towards readiness: its name, and whether it is reached, asked quickly and often."""
 
 _REFUSAL_CHARACTERS = 160
-_TAIL_BYTES = 65536
-_RECENT_LINES = 400
-_TELLING_LINES = 5
-_TELLING = re.compile(r"\bERROR\b|\bFATAL\b|^Caused by|^[\w.$]+(?:Exception|Error)\b|OutOfMemory")
 _OF_THE_FILE_SYSTEM = "lost+found"
 
 
@@ -364,32 +360,3 @@ def copy_places(places: Mapping[str, Path], copy: Path) -> Path:
             with contextlib.suppress(FileNotFoundError):  # a running server removed it after the listing
                 shutil.copy2(path, target)
     return copy
-
-
-def log_text(log: Path) -> str:
-    """The path of a boot's log and its telling lines, as the end of a sentence."""
-    lines = "\n  ".join(telling_lines(log)) or "(nothing)"
-    return f"; log {log}:\n  {lines}"
-
-
-def telling_lines(log: Path) -> list[str]:
-    """The last lines of a log about errors, or else its last lines; at most five."""
-    recent = _tail(log, _RECENT_LINES)
-    return [line for line in recent if _TELLING.search(line)][-_TELLING_LINES:] or recent[-_TELLING_LINES:]
-
-
-def last_line(log: Path) -> str:
-    """The last line of a log that says something, or the empty string."""
-    return next(iter(_tail(log, 1)), "")
-
-
-def _tail(log: Path, lines: int) -> list[str]:
-    """The last lines of a log that say something, oldest first; none when there is no log."""
-    try:
-        with log.open("rb") as file:
-            file.seek(0, 2)
-            file.seek(max(0, file.tell() - _TAIL_BYTES))
-            text = file.read().decode(errors="replace")
-    except FileNotFoundError:
-        return []
-    return [line for line in text.splitlines() if line.strip()][-lines:]

@@ -18,7 +18,8 @@ from dataclasses import replace
 from typing import Any
 
 from cluster.configuration import client_properties
-from cluster.processes.process import Process, ProcessState, Rung, log_text
+from cluster.processes.boot_logs import log_text
+from cluster.processes.process import Process, ProcessState, Rung
 from cluster.processes.runner import CLIENT as ROLE
 from cluster.processes.runner import Exit, Launch, Started
 from cluster.processes.site import JavaProgram, Site

@@ -10,7 +10,7 @@ from typing import Annotated, Self
 from pydantic import Field, WithJsonSchema, model_validator
 
 from cluster.interface import ProcessState
-from cluster.processes.process import telling_lines
+from cluster.processes.boot_logs import telling_lines
 from cluster.servers.admin import Administered
 from evidence.codes import Outcome
 from harness.recording.context import RunContext

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from cluster.processes.process import Process, ProcessState, Rung, telling_lines
+from cluster.processes.boot_logs import telling_lines
+from cluster.processes.process import Process, ProcessState, Rung
 from cluster.processes.runner import Exit, Launch, Started
 from cluster.waiting import wait_until
 from protocol.errors import NotReadyError, UnplannedDeathError
