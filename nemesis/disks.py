@@ -84,7 +84,7 @@ class Fill(RefusingFault):
 
     def inject(self, context: FaultContext) -> Proof:
         """One file takes all space except the rest."""
-        context.cluster.bookie(self.target).allow_end()
+        context.cluster.bookie(self.target).allow_end(context.number, later_boots=True)
         disks, logged = self.disks(context.cluster), self.logged(context)
         filled = {name: _filled(disk, self.rest_kb << 10) for name, disk in disks.items()}
         return {"ballast_bytes": filled, "logged": logged}
@@ -106,10 +106,8 @@ class Fill(RefusingFault):
             if filled and spare[name] <= (self.rest_kb << 10) + _SLACK_BYTES:
                 raise FaultError(f"disk {name} of {self.target} is still full: {spare[name]} bytes are free")
         bookie = context.cluster.bookie(self.target)
-        again = self.again(bookie, was_up=False)
-        if not again:
-            bookie.allow_end(for_s=AFTERMATH_S)
-        return {"spare_bytes": spare, **noticed, **again}
+        bookie.limit_end(context.number, AFTERMATH_S)
+        return {"spare_bytes": spare, **noticed, **self.again(bookie, was_up=False)}
 
 
 @register
@@ -124,7 +122,7 @@ class ReadOnly(RefusingFault):
 
     def inject(self, context: FaultContext) -> Proof:
         """Writes in progress are lost."""
-        context.cluster.bookie(self.target).allow_end()
+        context.cluster.bookie(self.target).allow_end(context.number, later_boots=True)
         disks, logged = self.disks(context.cluster), self.logged(context)
         return {"by": {name: disk.turn_read_only() for name, disk in disks.items()}, "logged": logged}
 
@@ -146,6 +144,7 @@ class ReadOnly(RefusingFault):
             if refused is not None:
                 raise FaultError(f"disk {name} of {self.target} takes no writes yet: {_word(refused)}")
         bookie.capture_disk()
+        bookie.limit_end(context.number, AFTERMATH_S)
         return {"killed": was_up, **noticed, **self.again(bookie, was_up=was_up)}
 
 

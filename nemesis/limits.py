@@ -36,7 +36,7 @@ class FileLimit(MayEndBookie):
 
     def inject(self, context: FaultContext) -> Proof:
         bookie = context.cluster.bookie(self.target)
-        bookie.allow_end()
+        bookie.allow_end(context.number)
         soft, hard = resource.prlimit(bookie.pid, resource.RLIMIT_NOFILE)
         resource.prlimit(bookie.pid, resource.RLIMIT_NOFILE, (0, hard))
         return {"limit": soft, "logged": self.logged(context)}
@@ -60,7 +60,7 @@ class FileLimit(MayEndBookie):
         resource.prlimit(bookie.pid, resource.RLIMIT_NOFILE, (injected["limit"], hard))
         if (limit := _limit(bookie)) != str(injected["limit"]):
             raise FaultError(f"{self.target} may still open only {limit} files")
-        bookie.allow_end(for_s=AFTERMATH_S)
+        bookie.limit_end(context.number, AFTERMATH_S)
         return {**done, "limit": injected["limit"]}
 
 

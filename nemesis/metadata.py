@@ -93,7 +93,7 @@ class WipeMetadata(Exchange):
             # Without the folder of registrations a bookie cannot register again, and shuts down.
             for bookie in context.cluster.bookies.values():
                 if bookie.state is not ProcessState.DOWN:
-                    bookie.allow_end()
+                    bookie.allow_end(context.number)
         return done
 
 

@@ -56,6 +56,18 @@ class Refusal:
         return f"{self.ended.server} (boot {self.ended.boot}) refused with {self.ended.how}: {why}"
 
 
+@dataclass(frozen=True, slots=True)
+class _MayEnd:
+    """The boots that a fault may drive to their end, and until when (monotonic ns)."""
+
+    first: int
+    last: float
+    until_ns: float = math.inf
+
+    def covers(self, ended: Exit) -> bool:
+        return self.first <= ended.boot <= self.last and ended.at_ns <= self.until_ns
+
+
 class Process(ABC):
     """One named process through all its boots; thread-safe.
 
@@ -78,7 +90,7 @@ class Process(ABC):
         self._exits: dict[int, Exit] = {}
         self._ordered: set[int] = set()
         self._may_refuse: set[int] = set()  # boots that may end by themselves as long as they are not ready
-        self._may_end: dict[int, float] = {}  # boots that a fault may drive to their end, until when (ns)
+        self._may_end: dict[int, _MayEnd] = {}  # by the number of the fault
         self._rungs_reached: set[tuple[int, str]] = set()
         self._order = threading.RLock()  # one power at a time
         self._changed = threading.Condition()  # guards _exits
@@ -176,9 +188,18 @@ class Process(ABC):
         """Let the next boot end on its own, until it is ready; that is then no unplanned death."""
         self._may_refuse.add(self._boot + 1)
 
-    def allow_end(self, for_s: float = math.inf) -> None:
-        """Let the present boot end on its own from now on, because a fault may cause that."""
-        self._may_end[self._boot] = time.monotonic_ns() + for_s * 1e9
+    def allow_end(self, fault: int, *, later_boots: bool = False) -> None:
+        """Let the present boot end on its own from now on, because fault number ``fault`` may cause that.
+
+        With ``later_boots`` also those that begin before :meth:`limit_end`.
+        """
+        self._may_end[fault] = _MayEnd(self._boot, math.inf if later_boots else self._boot)
+
+    def limit_end(self, fault: int, for_s: float) -> None:
+        """That fault is healed: only boots up to the present one may still end because of it, for a while."""
+        if met := self._may_end.get(fault):
+            until_ns = time.monotonic_ns() + for_s * 1e9
+            self._may_end[fault] = _MayEnd(met.first, min(met.last, self._boot), until_ns)
 
     def refusal(self) -> Refusal | None:
         """How the present or last boot ended on its own; None while it runs or after an ordered stop."""
@@ -232,8 +253,8 @@ class Process(ABC):
 
     def excused(self, ended: Exit) -> bool:
         """Whether that boot was allowed to end on its own when it did; no process sends SIGKILL to itself."""
-        may = ended.boot in self._may_refuse or ended.at_ns <= self._may_end.get(ended.boot, -1)
-        return may and ended.signal != signal.SIGKILL
+        by_fault = any(one.covers(ended) for one in list(self._may_end.values()))
+        return (ended.boot in self._may_refuse or by_fault) and ended.signal != signal.SIGKILL
 
     def ended(self, boot: int, wait_s: float) -> Exit | None:
         """The exit of a boot, waiting for it at most ``wait_s``."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -84,7 +85,7 @@ def test_what_may_end_on_its_own_may_not_be_killed_by_something_else(
 ) -> None:
     process = Climber(tmp_path, ("listening", lambda: False))
     if because == "of a fault":
-        process.allow_end()
+        process.allow_end(1)
     else:
         process._on_exit(Exit("b1", 1, 0, None, 1))
         process._ordered.add(1)
@@ -92,6 +93,41 @@ def test_what_may_end_on_its_own_may_not_be_killed_by_something_else(
         process.start()
     process._on_exit(Exit("b1", process.boot, code, number, 2))
     assert [ended.server for ended in process.unplanned()] == unplanned
+
+
+def ends(process: Climber) -> Exit:
+    """Its present boot ends on its own now."""
+    ended = Exit("b1", process.boot, 1, None, time.monotonic_ns())
+    process._on_exit(ended)
+    return ended
+
+
+@pytest.mark.parametrize("later_boots", [True, False])
+def test_a_fault_may_end_the_boots_that_meet_it_and_none_that_begins_after_it(
+    tmp_path: Path, later_boots: bool
+) -> None:
+    process = Climber(tmp_path)
+    process._ordered.add(1)
+    ends(process)  # it is down when the fault is injected
+    process.allow_end(7, later_boots=later_boots)
+    process.start()
+    met = ends(process)
+    process.start()
+    process.limit_end(7, 60)
+    soon, late = ends(process), Exit("b1", 3, 1, None, time.monotonic_ns() + 61 * 10**9)
+    process.start()
+    after = ends(process)
+    may = [process.excused(ended) for ended in (met, soon, late, after)]
+    assert may == [later_boots, later_boots, False, False]
+
+
+def test_healing_one_fault_leaves_what_another_may_end(tmp_path: Path) -> None:
+    process = Climber(tmp_path)
+    process.allow_end(1)
+    process.allow_end(2)
+    process.limit_end(2, 0)
+    process.limit_end(3, 0)  # this one allowed nothing
+    assert process.excused(ends(process))
 
 
 def test_who_is_paused_stands_still_until_it_is_resumed(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import math
 import signal
 import time
 from collections.abc import Mapping, Sequence
@@ -47,7 +46,8 @@ class FakeProcess:
         self.refuses_by: tuple[int | None, int | None] = (2, None)  # exit code and signal
         self.allowed: list[int] = []
         self.exits: dict[int, Exit] = {}
-        self.allowed_s: list[float] = []
+        self.later_boots = False
+        self.limited: list[tuple[int, float]] = []
         self.log = Path("/nowhere") / f"{name}.log"
         self._orders = orders
 
@@ -70,9 +70,12 @@ class FakeProcess:
     def allow_refusal(self) -> None:
         self.allowed.append(self.boot + 1)
 
-    def allow_end(self, for_s: float = math.inf) -> None:
+    def allow_end(self, fault: int, *, later_boots: bool = False) -> None:
         self.allowed.append(self.boot)
-        self.allowed_s.append(for_s)
+        self.later_boots = later_boots
+
+    def limit_end(self, fault: int, for_s: float) -> None:
+        self.limited.append((fault, for_s))
 
     def refusal(self) -> Refusal | None:
         ended = Exit(self.name, self.boot, *self.refuses_by, 0)
