@@ -102,6 +102,13 @@ class Links:
             self._rest.call("POST", path, {"enabled": False})
             self._expect(source, destination, self.state(source, destination).cut, "cut")
 
+    def uncut(self, source: str, destination: str) -> None:
+        """Undo a cut alone: a hold and its counters, and slowness, stay as they are."""
+        path = self._faultable(source, destination)
+        with self._orders[source, destination]:
+            self._rest.call("POST", path, {"enabled": True})
+            self._expect(source, destination, not self.state(source, destination).cut, "uncut")
+
     def hold(self, source: str, destination: str, way: Way) -> None:
         """Stop forwarding that way, connections stay open (a silent partition); a held way stays so.
 

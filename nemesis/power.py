@@ -20,10 +20,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from cluster.interface import Bookie, Cluster, Links, LinkState, ProcessState, Way
+from cluster.interface import Bookie, Cluster, Links, ProcessState
 from cluster.servers.disks import Probe, unavailable_reason
 from nemesis.disks import disks_of, stop_slowing
-from nemesis.links import Pair, do_each
+from nemesis.links import do_each
 from nemesis.registry import BookiesFault, FaultContext, HealOrder, Proof, assert_still_down, register
 from plans.grammar.names import EVERY_DISK, DiskName
 from protocol.addresses import OBSERVER
@@ -133,22 +133,13 @@ def _make_sound(bookie: Bookie) -> None:
 def _without_links(targets: Sequence[str], links: Links) -> Iterator[None]:
     """Every link of the targets but the observer's is cut; afterwards each is as it was."""
     pairs = [pair for pair in links.pairs() if not {*pair}.isdisjoint(targets) and pair[0] != OBSERVER]
-    before = {pair: links.state(*pair) for pair in pairs}
+    whole = [pair for pair in pairs if not links.state(*pair).cut]
     try:
-        for pair, state in before.items():
-            if not state.cut:
-                links.cut(*pair)
+        for pair in whole:
+            links.cut(*pair)
         yield
     finally:
-        do_each(*(partial(_put_back, pair, state, links) for pair, state in before.items() if not state.cut))
-
-
-def _put_back(pair: Pair, state: LinkState, links: Links) -> None:
-    links.heal(*pair)
-    if state.held:
-        links.hold(*pair, state.held[0] if len(state.held) == 1 else Way.BOTH)
-    if state.latency_ms or state.rate_bytes_per_s:
-        links.slow(*pair, latency_ms=state.latency_ms, rate_bytes_per_s=state.rate_bytes_per_s)
+        do_each(*(partial(links.uncut, *pair) for pair in whole))
 
 
 def _format(found: dict[str, bool]) -> str:

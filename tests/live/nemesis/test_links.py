@@ -12,6 +12,7 @@ import pytest
 
 from cluster.interface import LinkState, Way
 from cluster.links import CLEAR, Links
+from cluster.messages import HOLDING
 from cluster.toxiproxy import Rest
 from protocol.addresses import QUORUM_PORT, AddressPlan
 from protocol.errors import LinkError, UsageError
@@ -190,6 +191,23 @@ def test_one_healing_undoes_everything(links: Links, b1: Any, connect: Connect) 
     assert links.state("writer", "b1") == LinkState(True, (Way.REQUESTS, Way.ANSWERS), AN_HOUR_MS, 1_000)
     links.heal("writer", "b1")
     assert links.state("writer", "b1") == CLEAR
+    round_trip_s(connect(), b1)
+
+
+def test_undoing_a_cut_leaves_everything_else(links: Links, b1: Any, connect: Connect) -> None:
+    before = connect()
+    round_trip_s(before, b1)
+    links.hold("writer", "b1", Way.REQUESTS)
+    links.hold("writer", "zk1", Way.ANSWERS)
+    links.slow("writer", "b1", latency_ms=5, rate_bytes_per_s=20_000)
+    states = {to: links.state("writer", to) for to in ("b1", "zk1")}
+    rule = links.rule("writer", "b1", HOLDING[Way.REQUESTS].id)
+    for to, state in states.items():
+        links.cut("writer", to)
+        links.uncut("writer", to)
+        assert links.state("writer", to) == state
+    assert links.rule("writer", "b1", HOLDING[Way.REQUESTS].id).number == rule.number
+    links.heal("writer", "b1")
     round_trip_s(connect(), b1)
 
 

@@ -141,6 +141,9 @@ class FakeLinks:
     def cut(self, source: str, destination: str) -> None:
         self._change("cut", source, destination, replace(self.state(source, destination), cut=True))
 
+    def uncut(self, source: str, destination: str) -> None:
+        self._change("uncut", source, destination, replace(self.state(source, destination), cut=False))
+
     def hold(self, source: str, destination: str, way: Way) -> None:
         held = (Way.REQUESTS, Way.ANSWERS) if way is Way.BOTH else (way,)
         self._change("hold", source, destination, replace(self.state(source, destination), held=held))

@@ -17,6 +17,7 @@ from nemesis.nemesis import Nemesis
 from nemesis.registry import FAULTS
 from protocol.errors import FaultError, LinkError, ServerError, UsageError
 from tests.unit.nemesis.fake_disks import give_disks
+from tests.unit.nemesis.fake_rules import FakeWire
 from tests.unit.nemesis.fault_stories import WHOLE, Lines, changing, inject, phases, proof, start
 
 BOTH = ("b1", "b2")
@@ -39,9 +40,11 @@ def test_all_are_paused_before_one_disk_is_shut_down_and_mounted_after_all_are_d
     ]
     disk = cluster.process("b2").disks()["data"]
     assert disk.seen == ["write: paused", "lose_power: paused", "mount: down"]
-    orders = [order for order in cluster.orders.given if order.split()[0] in ("pause", "kill", "cut", "heal")]
+    orders = [
+        order for order in cluster.orders.given if order.split()[0] in ("pause", "kill", "cut", "uncut")
+    ]
     assert orders[:2] == ["pause b1", "pause b2"]
-    assert orders.index("cut writer-b1") < orders.index("kill b1") < orders.index("heal writer-b1")
+    assert orders.index("cut writer-b1") < orders.index("kill b1") < orders.index("uncut writer-b1")
     assert phases(lines) == WHOLE[:3]
     assert proof(lines, "confirmed")["probes"] == {name: {"data": GONE} for name in BOTH}
 
@@ -94,10 +97,19 @@ def test_no_link_of_the_observer_is_touched_and_the_others_are_as_they_were(
     assert not [order for order in cluster.orders.given if "observer" in order]
 
 
+def test_a_hold_of_a_link_keeps_its_count(cluster: Any, nemesis: Nemesis, wire: FakeWire) -> None:
+    inject(nemesis, "hold", **{"from": "writer", "to": "b1"}, **{"as": "late"})
+    for entry in range(5):
+        wire.read(entry)
+    inject(nemesis, "power_loss", targets=["b1"])
+    assert nemesis.acted("late") == 5
+    assert nemesis.heal(name="late") == ["hold writer-b1 (acted 5 times)"]
+
+
 def test_links_are_as_they_were_but_for_those_that_the_proxy_does_not_restore(
     cluster: Any, nemesis: Nemesis
 ) -> None:
-    cluster.orders.fail["heal writer-b1"] = LinkError("no answer")
+    cluster.orders.fail["uncut writer-b1"] = LinkError("no answer")
     with pytest.raises(FaultError, match="no answer"):
         inject(nemesis, "power_loss", targets=["b1"])
     cut = [pair for pair in cluster.links.pairs() if cluster.links.state(*pair).cut]
