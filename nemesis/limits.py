@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
 
 from cluster.interface import Bookie, Cluster, ProcessState
 from nemesis.registry import FaultContext, HealOrder, MayEndBookie, Proof, register
-from protocol.errors import FaultError, UsageError
+from protocol.errors import FaultError, ServerError, UsageError
 from protocol.faults import AFTERMATH_S
+
+_END_S = 10.0
 
 
 @register
@@ -36,15 +40,17 @@ class FileLimit(MayEndBookie):
 
     def inject(self, context: FaultContext) -> Proof:
         bookie = context.cluster.bookie(self.target)
-        bookie.allow_end(context.number)
-        soft, hard = resource.prlimit(bookie.pid, resource.RLIMIT_NOFILE)
-        resource.prlimit(bookie.pid, resource.RLIMIT_NOFILE, (0, hard))
+        with _running(bookie):
+            soft, hard = resource.prlimit(bookie.pid, resource.RLIMIT_NOFILE)
+            bookie.allow_end(context.number)
+            resource.prlimit(bookie.pid, resource.RLIMIT_NOFILE, (0, hard))
         return {"limit": soft, "logged": self.logged(context)}
 
     def confirm(self, context: FaultContext) -> Proof:
         """The kernel's own table of the process shows the limit, and how many files are open."""
         bookie = context.cluster.bookie(self.target)
-        limit, opened = _limit(bookie), len(list(Path(f"/proc/{bookie.pid}/fd").iterdir()))
+        with _running(bookie):
+            limit, opened = _limit(bookie), len(list(Path(f"/proc/{bookie.pid}/fd").iterdir()))
         if limit != "0" or bookie.boot != context.injected["logged"]["boot"]:
             raise FaultError(f"{self.target} may open {limit} files in boot {bookie.boot}")
         return {"boot": bookie.boot, "open_files": opened}
@@ -53,15 +59,35 @@ class FileLimit(MayEndBookie):
         bookie, injected = context.cluster.bookie(self.target), context.injected
         if not injected or bookie.boot != injected["logged"]["boot"]:
             return {}  # each boot has a limit of its own
-        done = {**self.noticed(context), **self.again(bookie, was_up=False)}
-        if "boot" in done or bookie.state is ProcessState.DOWN:
-            return done
-        _, hard = resource.prlimit(bookie.pid, resource.RLIMIT_NOFILE)
-        resource.prlimit(bookie.pid, resource.RLIMIT_NOFILE, (injected["limit"], hard))
-        if (limit := _limit(bookie)) != str(injected["limit"]):
+        noticed = self.noticed(context)
+        if bookie.state is not ProcessState.DOWN:
+            try:
+                self._lift(bookie, injected["limit"])
+            except FaultError:
+                if bookie.ended(bookie.boot, _END_S) is None:
+                    raise
+            else:
+                bookie.limit_end(context.number, AFTERMATH_S)
+                return {**noticed, "limit": injected["limit"]}
+        return {**noticed, **self.again(bookie, was_up=False)}
+
+    def _lift(self, bookie: Bookie, files: int) -> None:
+        """Give the process its former limit; ``FaultError`` when it ends just then, or has another one."""
+        with _running(bookie):
+            _, hard = resource.prlimit(bookie.pid, resource.RLIMIT_NOFILE)
+            resource.prlimit(bookie.pid, resource.RLIMIT_NOFILE, (files, hard))
+            limit = _limit(bookie)
+        if limit != str(files):
             raise FaultError(f"{self.target} may still open only {limit} files")
-        bookie.limit_end(context.number, AFTERMATH_S)
-        return {**done, "limit": injected["limit"]}
+
+
+@contextmanager
+def _running(bookie: Bookie) -> Iterator[None]:
+    """``FaultError`` when the process ends in the block, so that the kernel has no limits of it any more."""
+    try:
+        yield
+    except (ProcessLookupError, FileNotFoundError, ServerError) as error:
+        raise FaultError(f"{bookie.name} ended meanwhile: {error}") from error
 
 
 def _limit(bookie: Bookie) -> str:

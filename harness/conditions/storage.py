@@ -10,6 +10,9 @@ answer does not show it.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from pathlib import Path
+
 from cluster.interface import Bookie
 from evidence.raw.journal import journal_id, parse
 from harness.recording.context import RunContext
@@ -63,6 +66,14 @@ def fence_journaled(context: RunContext, wanted: FenceJournaled) -> tuple[bool, 
     ledger = context.ledgers.id(wanted.ledger)
     journals = [folder for place, folder in bookie.places().items() if of_journal(place)]
     files = [file for folder in journals for file in (folder / "current").glob("*.txn")]
-    if any(ledger in parse(file.read_bytes()).fenced for file in files if journal_id(file.name) is not None):
+    if any(ledger in _fenced(file) for file in files if journal_id(file.name) is not None):
         return True, f"the journal of {wanted.target} has the fence of {wanted.ledger}"
     return False, f"the journal of {wanted.target} has no fence of {wanted.ledger} yet"
+
+
+def _fenced(file: Path) -> Collection[int]:
+    """Ledgers of whose fence a file of a journal has a record; none when a checkpoint has just removed it."""
+    try:
+        return parse(file.read_bytes()).fenced
+    except FileNotFoundError:
+        return ()

@@ -128,6 +128,19 @@ def test_any_file_of_the_journal_may_have_the_fence_of_the_ledger(tmp_path: Path
     assert seen(tmp_path, a1=journal((MAIN, KEY)), a2=journal((8, FENCE), (MAIN, FENCE)))
 
 
+def test_a_file_of_the_journal_that_a_checkpoint_removes_meanwhile_is_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Path.read_bytes
+
+    def removed(path: Path) -> bytes:
+        path.unlink()
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", removed)
+    assert not seen(tmp_path, a1=journal((MAIN, FENCE)))
+
+
 def test_only_the_client_that_created_a_ledger_is_asked_how_much_was_acknowledged(tmp_path: Path) -> None:
     ledgers = Ledgers(Recorder(tmp_path / "steps.jsonl"))
     status: dict[str, Any] = {}

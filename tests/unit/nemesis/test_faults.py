@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from pydantic import ValidationError
 
-from cluster.interface import Exit, ProcessState, Way
+from cluster.interface import Exit, ProcessState, Refusal, Way
 from cluster.links import CLEAR, Traffic
 from nemesis.nemesis import Nemesis
 from nemesis.registry import FAULTS, Fault, register
@@ -296,3 +297,36 @@ def test_a_link_is_healed_although_it_cannot_be_read_what_its_fault_met(
             nemesis.heal()
     assert cluster.links.state("writer", "b2") == CLEAR
     assert [line["phase"] for line in lines][-1] == "failed"
+
+
+@pytest.fixture
+def gone() -> int:
+    """The pid of a process that ended just now."""
+    with subprocess.Popen(["true"]) as process:
+        process.wait()
+    return process.pid
+
+
+def test_a_bookie_that_ends_before_its_files_are_limited_ends_on_its_own(
+    cluster: Any, nemesis: Nemesis, gone: int
+) -> None:
+    cluster.process("b1").pid = gone
+    with pytest.raises(FaultError, match="file_limit b1 did not take effect: b1 ended meanwhile"):
+        inject(nemesis, "file_limit", target="b1")
+    assert cluster.process("b1").allowed == []
+
+
+def test_a_bookie_that_ends_while_its_limit_is_lifted_is_started_again(
+    cluster: Any, nemesis: Nemesis, lines: Lines
+) -> None:
+    b1 = cluster.process("b1")
+    with subprocess.Popen(["sleep", "600"]) as bookie:
+        b1.pid = bookie.pid
+        inject(nemesis, "file_limit", target="b1")
+        bookie.kill()
+    with pytest.raises(FaultError, match="file_limit b1 was not healed: b1 ended meanwhile"):
+        nemesis.heal()
+    b1.ended = lambda boot, wait_s: b1._exit(1, None)  # its end is reported later than it came
+    b1.refusal = lambda: Refusal(Exit("b1", 1, 1, None, 0), ("too many open files",))
+    nemesis.heal()
+    assert (b1.state, proof(lines, "healed")["boot"]) == (ProcessState.RUNNING, 2)
