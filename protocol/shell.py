@@ -90,6 +90,13 @@ COMMANDS: Mapping[str, ShellCommand] = {
             local=True,
         ),
         ShellCommand(
+            "convert_to_interleaved_storage",
+            "convert a bookie's index, but not its setting, from DbLedgerStorage to the default storage",
+            ("convert-to-interleaved-storage",),
+            needs_down=True,
+            local=True,
+        ),
+        ShellCommand(
             "cookie_delete", "delete a bookie's cookie in the metadata store", ("cookie_delete", BOOKIE)
         ),
         ShellCommand("cookie_get", "show a bookie's cookie in the metadata store", ("cookie_get", BOOKIE)),

@@ -110,6 +110,7 @@ def test_a_command_that_works_on_files_is_about_a_bookie_without_naming_it() -> 
     assert COMMANDS["rebuild_index"].targeted
     assert COMMANDS["rebuild_index"].words("b1:3181") == ("rebuild-db-ledger-locations-index",)
     assert COMMANDS["convert_to_db_storage"].targeted
+    assert COMMANDS["convert_to_interleaved_storage"].targeted
     assert COMMANDS["recover"].words("b1:3181") == ("recover", "-force", "b1:3181")
 
 
