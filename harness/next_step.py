@@ -31,6 +31,8 @@ def _explain(result: RunResult, mode: ModeResult) -> str:
 
 
 def _again(mode: ModeResult) -> str:
+    if mode.verdict.damage:
+        return "repeat it; `damaged evidence:` above says what is missing or was changed"
     if mode.verdict.verdict is Verdict.UNKNOWN:
         return "repeat it on a machine that does nothing else; `needed:` above says what was missing"
     if mode.comparison.missed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,9 @@ def test_another_decision_is_followed_without_an_entry(monkeypatch: pytest.Monke
 
 def test_what_proves_too_little_is_repeated() -> None:
     assert "`needed:` above" in said(mode("journal", Verdict.UNKNOWN))
+    damaged = mode("journal", Verdict.UNKNOWN)
+    damaged = replace(damaged, verdict=replace(damaged.verdict, damage=("frames: gone",)))
+    assert "`damaged evidence:` above" in said(damaged)
     assert "--times 5; what had to break" in said(mode("journal", Verdict.VALID, missed=True))
     assert "the lines below the verdict" in said(mode("journal", Verdict.VALID))
 
