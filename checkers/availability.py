@@ -253,7 +253,7 @@ def _reads(
     found: Found, facts: LedgerFacts, doubtful: list[tuple[int, str]], run: RunFacts
 ) -> Iterator[Finding]:
     """The entries that were there and not read; what cannot be decided goes to ``doubtful``."""
-    gone = {*facts.columns(RELEASED)["ledger"].tolist(), *facts.memo(histories).deleted}
+    gone = {*facts.columns(RELEASED)["ledger"].tolist(), *facts.memo(histories).gone}
     denied, shown = found.spans("denied").without(gone), found.marks("shown")
     for ledger in denied.ledgers():
         entries = denied.of_ledger(ledger).entries()

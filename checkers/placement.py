@@ -75,11 +75,11 @@ class Placement(Checker):
 
 
 def _fragments(known: Histories) -> Iterator[Placed]:
-    """Every fragment of the last version of each ledger that has not been deleted."""
-    for ledger, versions in known.versions.items():
-        if ledger in known.deleted:
+    """Every fragment of the last version of each ledger that has metadata at the end."""
+    for ledger in known.versions:
+        if ledger in known.gone:
             continue
-        version = versions[-1]
+        version = known.rows_of[ledger][-1]
         for first, last, bookies in version.ranges(version.last_entry if version.closed else -1):
             names = tuple(name_of_id(bookie) for bookie in bookies)
             yield Placed(ledger, version, first, last if last >= first else -1, names)

@@ -124,7 +124,12 @@ class _JudgedPass:
         return moves(self.metadata.versions.get(ledger, ()), self.run) if self.repair.elected else ()
 
     def highest_lac(self, ledger: int) -> int:
-        """The highest LAC that a client had received outside the final reads."""
+        """The highest LAC that a client had received outside the final reads.
+
+        -1 where another ledger had this id before: it may have been that one's.
+        """
+        if ledger in self.metadata.created_again:
+            return -1
         return int(self.facts.at(RECEIVED_EARLIER, "lac", np.array([ledger]), missing=-1)[0])
 
     def due(self, ledgers: Iterable[int]) -> dict[int, tuple[tuple[Version, ...], int]]:
@@ -133,7 +138,7 @@ class _JudgedPass:
         Where the auditor was not quiet these are the ledgers of which repair failed again and again, and
         those in whose fragments a bookie took another's place.
         """
-        gone = {*self.metadata.deleted, *self.facts.columns(RELEASED)["ledger"].tolist()}
+        gone = {*self.metadata.gone, *self.facts.columns(RELEASED)["ledger"].tolist()}
         found = {}
         for ledger in ledgers:
             chain = self.metadata.versions.get(ledger, ())

@@ -13,7 +13,7 @@ SHAPES = ((3, 3, 2), (3, 2, 2), (4, 2, 1), (2, 1, 1))
 
 def random_metadata(seed: int) -> tuple[list[Fact], RunFacts]:
     """A history and what it is judged with."""
-    dice = random.Random(seed)
+    dice, back = random.Random(seed), random.Random(f"put back {seed}")
     history: list[Fact] = []
     for ledger in range(1, dice.randint(2, 4)):
         ensemble, write, ack = dice.choice(SHAPES)
@@ -28,6 +28,10 @@ def random_metadata(seed: int) -> tuple[list[Fact], RunFacts]:
             history.append(closed(9, number=2, fragments=repaired, **shape))
         if dice.random() < 0.1:
             history.append(vanished(number=5, ledger=ledger))
+            if back.random() < 0.5:
+                moved = {first: tuple(back.sample(names, ensemble)) for first in fragments}
+                end = {"zxid": 100, "put_back": True, **shape}
+                history.append(closed(9, number=2, fragments=moved, **end))
     dice.shuffle(history)
     return history, run_facts(
         racks=RACKS if dice.random() < 0.9 else {},

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from checkers.judging.contract import RunFacts
-from evidence.codes import Holding
+from evidence.codes import NEVER, Holding
 from tests.histories.boots import boot, fault
 from tests.histories.repairs import audit, elected, event, marked, unmarked
 from tests.histories.story import (
@@ -33,6 +33,7 @@ def random_repair(seed: int) -> tuple[list[Fact], RunFacts]:
     """
     dice = random.Random(seed)
     history = [fact for ledger in (1, 2) for fact in _ledger(dice, ledger)]
+    history += _put_back(random.Random(f"put back {seed}"), history)
     wrong = dice.choice((0.0, 0.02, 0.1))
     gone = dice.choice(ENTRIES) if dice.random() < 0.1 else -1
     behind = BOOKIES["b4"] if dice.random() < 0.4 else 0
@@ -89,6 +90,16 @@ def _ledger(dice: random.Random, ledger: int) -> list[Fact]:
     if dice.random() < 0.08:
         facts.append(dice.choice((deleted(ledger=ledger), vanished(9, ledger=ledger, earliest_ns=900))))
     return facts
+
+
+def _put_back(dice: random.Random, history: list[Fact]) -> list[Fact]:
+    """Sometimes a fault removes the metadata of one ledger, and puts its last version back."""
+    if dice.random() < 0.85:
+        return []
+    (_, last) = max((fact for fact in history if fact[0] == "ledgers"), key=lambda fact: fact[1]["zxid"])
+    columns = {"ledger": last["ledger"], "earliest_ns": 800, "put_back": True}
+    back = {**last, "zxid": 101, "earliest_ns": 850, "latest_ns": NEVER, "put_back": True}
+    return [vanished(last["version"] + 1, zxid=100, **columns), ("ledgers", back)][: dice.choice((1, 2, 2))]
 
 
 def _answers(

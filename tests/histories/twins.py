@@ -293,6 +293,12 @@ def was_put_back(history: list[Fact], ledger: int) -> bool:
     return any(row["put_back"] for row in rows(history, "ledgers") if row["ledger"] == ledger)
 
 
+def has_no_metadata(history: list[Fact], ledger: int) -> bool:
+    """Whether the last transaction of the ledger removed its metadata."""
+    versions = [row for row in rows(history, "ledgers") if row["ledger"] == ledger]
+    return bool(versions) and max(versions, key=lambda row: row["zxid"])["state"] == 0
+
+
 def content(history: list[Fact]) -> TwinResult:
     names = {Proof.DAMAGED: "damaged", Proof.FOREIGN: "foreign", Proof.NONE: "not_a_payload"}
     things: set[Thing] = set()

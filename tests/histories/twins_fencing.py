@@ -12,7 +12,7 @@ from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Direction, Flag, FrameFlag, Holding, Kind, Message
 from tests.histories.rows import Row, boots, chain, has, ledgers_of, ok, operations, proven, rows, write_set
 from tests.histories.story import Fact
-from tests.histories.twins import Things, TwinResult, was_put_back, was_released
+from tests.histories.twins import Things, TwinResult, has_no_metadata, was_put_back, was_released
 
 # fencing
 
@@ -93,8 +93,7 @@ def availability(history: list[Fact], run: RunFacts) -> TwinResult:
     things: Things = Counter()
     stories: list[str] = []
     for ledger in ledgers_of(history):
-        gone = any(row["ledger"] == ledger and row["state"] == 0 for row in rows(history, "ledgers"))
-        if was_released(history, ledger) or gone:
+        if was_released(history, ledger) or has_no_metadata(history, ledger):
             continue
         stories.append(recovery(history, run, ledger))
         if stories[-1] in ("stuck", "key_lost"):

@@ -18,9 +18,9 @@ def placement(history: list[Any], run: Any) -> TwinResult:
     found, tried, doubts = set(), 0, 0
     for ledger in {row["ledger"] for row in rows}:
         mine = [row for row in rows if row["ledger"] == ledger]
-        if any(row["state"] == 0 for row in mine):
+        last = max(mine, key=lambda row: row["zxid"])
+        if last["state"] == 0:
             continue
-        last = max(mine, key=lambda row: row["version"])
         for fragment in last["fragments"]:
             names = [name.split(":")[0] for name in fragment["bookies"]]
             if any(name not in run.racks for name in names) or len(names) != last["ensemble"]:

@@ -9,7 +9,14 @@ from typing import Any
 
 from evidence.codes import Flag, Holding
 from tests.histories.rows import has, rows, write_set
-from tests.histories.twins import TwinResult, received_lac, tells, was_released
+from tests.histories.twins import (
+    TwinResult,
+    has_no_metadata,
+    received_lac,
+    tells,
+    was_put_back,
+    was_released,
+)
 from tests.histories.twins_fencing import lived, lost_state
 
 AT_ONCE = ("kill", "wipe")
@@ -32,13 +39,14 @@ def replicas(history: list[Any], run: Any) -> TwinResult:
     for ledger in sorted({row["ledger"] for table, row in history if table == "ledgers"}):
         chain = _chain(history, ledger)
         possible = _possible(chain, began, ended)
-        if not possible or _deleted(history, ledger):
+        if not possible or was_released(history, ledger) or has_no_metadata(history, ledger):
             continue
         last = min(
             version["last_entry"] if version["state"] == 3 else _lac(history, ledger) for version in possible
         )
-        gap = [version["version"] for version in chain] != list(range(len(chain)))
+        gap = _has_gap(chain)
         doubts += gap
+        whole = not gap and not was_put_back(history, ledger)
         without: set[str] = set()
         for entry in range(last + 1):
             entries += 1
@@ -69,15 +77,15 @@ def replicas(history: list[Any], run: Any) -> TwinResult:
             }
             if len(kinds) > 1:
                 things.add(("differing", ledger, entry))
-        if not gap and len(possible) == 1 and _never_repaired(chain, run, began, possible[0], without):
+        if whole and len(possible) == 1 and _never_repaired(chain, run, began, possible[0], without):
             unending.add(("never_repaired", ledger, -1))
-        if not quiet and not gap:
+        if not quiet and whole:
             unending |= {
                 ("not_copied", *one) for one in _not_copied(chain, possible, run, mine, (began, ended))
             }
-        if not gap and _not_marked(history, chain, run, began):
+        if whole and _not_marked(history, chain, run, began):
             unending.add(("not_marked", ledger, -1))
-        if not gap and _unmarked_unrepaired(history, chain, run, began):
+        if whole and _unmarked_unrepaired(history, chain, run, began):
             unending.add(("unmarked_unrepaired", ledger, -1))
     if not quiet:
         return Counter(unending), "anomaly" if unending else refused
@@ -93,18 +101,23 @@ def _chain(history: list[Any], ledger: int) -> list[Any]:
         for table, row in history
         if table == "ledgers" and row["ledger"] == ledger and row["state"]
     }
-    return sorted(found.values(), key=lambda row: row["version"])
+    return sorted(found.values(), key=lambda row: (row["zxid"], row["version"]))
+
+
+def _has_gap(chain: list[Any]) -> bool:
+    """Whether the number of a version is not the one after that before it, or, put back, any at all."""
+    due = 0
+    for row in chain:
+        if row["version"] != due and not row["put_back"]:
+            return True
+        due = row["version"] + 1
+    return False
 
 
 def _possible(chain: list[Any], began: int, ended: int) -> list[Any]:
     while any(version["latest_ns"] < began for version in chain[1:]):
         chain = chain[1:]
     return [version for version in chain if version["earliest_ns"] <= ended]
-
-
-def _deleted(history: list[Any], ledger: int) -> bool:
-    versions = [row for row in rows(history, "ledgers") if row["ledger"] == ledger]
-    return was_released(history, ledger) or not all(row["state"] for row in versions)
 
 
 def _lac(history: list[Any], ledger: int) -> int:

@@ -370,6 +370,13 @@ def test_what_was_read_after_all_or_is_gone(more):
     assert not availability(THERE, denied(1), both(1), more).findings
 
 
+def test_an_entry_of_a_ledger_that_was_removed_and_put_back_can_be_read():
+    back = [vanished(zxid=100, put_back=True), closed(1, zxid=101, put_back=True)]
+    assert [one.kind for one in availability(THERE, back, denied(1), both(1)).findings] == ["unreadable"]
+    assert availability(THERE, back, denied(1, error=TIMEOUT)).verdict is Verdict.UNKNOWN
+    assert availability(THERE, back[0], denied(1, error=TIMEOUT)).verdict is Verdict.VALID
+
+
 def test_an_entry_that_nobody_has_is_no_matter_of_availability():
     lost_meanwhile = [shown(1, 2, 1), shown(1, 2, 2, holding=Holding.ABSENT)]
     assert availability(THERE, denied(1), lost_meanwhile).verdict is Verdict.VALID

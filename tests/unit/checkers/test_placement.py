@@ -58,6 +58,21 @@ def test_a_deleted_ledger_is_not_judged():
     assert findings_of(judged(created(), vanished())) == []
 
 
+def test_a_ledger_whose_metadata_was_removed_and_put_back_is_judged():
+    good = created(ledger=2, fragments={0: ("b1", "b2", "b4")})
+    removed = vanished(zxid=100, put_back=True)
+    assert judged(created(), removed, good).verdict == "valid"
+    back = created(zxid=101, put_back=True)
+    assert findings_of(judged(created(), removed, back, good)) == [("too_few_racks", 1, 0, -1)]
+
+
+def test_what_was_put_back_is_the_last_version():
+    good, bad = {"fragments": {0: ("b1", "b2", "b4")}}, {"fragments": {0: ("b1", "b2", "b3")}}
+    history = [created(**bad), closed(9, **good)]
+    assert judged(history).verdict == "valid"
+    assert findings_of(judged(history, created(zxid=100, put_back=True, **bad)))
+
+
 def test_a_bookie_without_a_rack_leaves_it_open():
     judgement = judged(created(fragments={0: ("b1", "b4", "b7")}))
     assert (judgement.verdict, findings_of(judgement)) == ("unknown", [])

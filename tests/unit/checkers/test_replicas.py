@@ -39,8 +39,16 @@ def ledger(last=9, fragments=None, **columns):
     return facts(created(**BEFORE, **shape), closed(last, earliest_ns=20, latest_ns=22, **shape))
 
 
+def everywhere(number):
+    return shown({1: ALL, 2: ALL, 3: ALL}, last=9, ledger=number)
+
+
 def whole():
-    return shown({1: ALL, 2: ALL, 3: ALL}, last=9)
+    return everywhere(1)
+
+
+REMOVED = vanished(zxid=100, put_back=True, earliest_ns=30)
+PUT_BACK = closed(9, zxid=101, put_back=True, earliest_ns=40)
 
 
 def test_a_ledger_that_is_everywhere_is_valid():
@@ -173,6 +181,19 @@ def test_a_ledger_that_was_deleted_owes_nothing():
     lacking = shown({1: ALL, 2: (), 3: ()}, last=9)
     assert kinds(judged(ledger(), lacking, deleted())) == []
     assert kinds(judged(ledger(), lacking, vanished(earliest_ns=30, latest_ns=31))) == []
+
+
+def test_a_ledger_whose_metadata_a_fault_removed_and_put_back_owes_its_copies():
+    lacking = facts(ledger(), shown({1: ALL, 2: (), 3: ALL}, last=9), ledger(ledger=2), everywhere(2))
+    assert kinds(judged(lacking, REMOVED)) == []
+    assert kinds(judged(lacking, REMOVED, PUT_BACK)) == [("under_replicated", 0, 9)]
+
+
+def test_a_lac_of_another_ledger_with_the_same_id_promises_no_copies_of_this_one():
+    lacking = facts(lac_read(9), shown({1: ALL, 2: (), 3: ALL}, last=9), created(**BEFORE))
+    assert kinds(judged(lacking)) == [("under_replicated", 0, 9)]
+    again = created(zxid=101, earliest_ns=40, latest_ns=42)
+    assert kinds(judged(lacking, REMOVED, again)) == []
 
 
 def test_a_version_that_nobody_saw_leaves_its_ledger_open():
