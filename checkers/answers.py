@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.facts.alterations import changes_since, injected
+from checkers.facts.alterations import changes_since, garbled
 from checkers.facts.boots import Boot, bookie_of, boot_events, boot_id_of, boot_name, boots_of
 from checkers.facts.disks import altered, on_disks
 from checkers.facts.keeping import (
@@ -190,7 +190,7 @@ def _wrong(denied: pa.Table, batch: Batch, facts: LedgerFacts, run: RunFacts) ->
     ledger, entry, boot_id, acked_ns = (ints(durable[name]) for name in (*_ENTRY, "acked_by", "acked_ns"))
     durable = durable.filter(pa.array(synced(ledger, entry, boot_id, acked_ns, batch, facts)))
     limbo = _in_time(_of_boots(denied, owing), marked, "marking", "crashed")
-    shown = denied.slice(0, 0) if _garbled(run) else _in_time(denied, in_order)
+    shown = denied.slice(0, 0) if garbled(run) else _in_time(denied, in_order)
     shown = _others(shown, own, flushed, durable, held, limbo)
     shown = _said_before(_with_answers(shown, _granted(batch.frames, _READS)))
     for kind, wrong in {_OWN: own, _FLUSHED: flushed, _DURABLE: durable, _SHOWN: shown}.items():
@@ -229,11 +229,6 @@ def _others(denied: pa.Table, *known: pa.Table) -> pa.Table:
     keys = [*_ENTRY, "boot_id"]
     have = pa.concat_tables(one.select(keys) for one in known)
     return denied.join(have, keys, join_type="left anti", use_threads=False)
-
-
-def _garbled(run: RunFacts) -> bool:
-    """Whether a fault may have changed what bookies were sent."""
-    return any(fault["kind"] == "garble" for fault in injected(run))
 
 
 def _on_disk(denied: pa.Table, disks: Mapping[int, Spans], run: RunFacts) -> pa.Table:

@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from checkers.facts.alterations import garbled
 from checkers.facts.boots import Health, boot_events, boot_id_of
 from checkers.facts.ledgers import OPENED, PASS_TIMES, REFUSED, RELEASED, Pass, histories, passes
 from checkers.facts.parts import delivered, entries_of, final
@@ -185,8 +186,9 @@ def _refused(ledger: int, facts: LedgerFacts, run: RunFacts) -> _Refused:
     doubt = _doubt(set(errors), version, health) or _slowness(ledger, health, facts)
     if ledger in metadata.put_back:
         doubt = "a fault of the run put its metadata back"
+    unopened = f"{name}: could not be opened at the end {attempts}"
     if doubt or version is None:
-        return _Refused(f"{name}: could not be opened at the end {attempts}: {doubt}")
+        return _Refused(f"{unopened}: {doubt}")
     lossy, ack = health.lossy(), version.shape[2]
     ensemble = [run.bookies[name] for name in version.last_ensemble]
     write_sets = [[ensemble[at] for at in places] for places in version.metadata().quorums.write_sets()]
@@ -195,6 +197,8 @@ def _refused(ledger: int, facts: LedgerFacts, run: RunFacts) -> _Refused:
     duty = f"write set {', '.join(map(run.bookie_name, worst))}, AQ {ack}"
     if sum(bookie in lossy for bookie in worst) >= ack:
         return _Refused(f"{name}: stalled as promised {attempts}: {lost} ({duty})", stalled=True)
+    if garbled(run):
+        return _Refused(f"{unopened}: a fault of the run may have changed what bookies were sent")
     keyless = [
         run.bookie_name(bookie)
         for bookie in sorted(set(ensemble))

@@ -91,6 +91,11 @@ def injected(run: RunFacts) -> Iterator[FaultRow]:
     return (fault for fault in run.faults if fault["injected_ns"] != NEVER)
 
 
+def garbled(run: RunFacts) -> bool:
+    """Whether a fault may have changed what bookies were sent."""
+    return any(fault["kind"] == "garble" for fault in injected(run))
+
+
 def loses_of(fault: FaultRow) -> Loses:
     """The most that a bookie may lose by this fault, with its parameters."""
     return effects_of(fault["kind"]).loses_with(_params(fault))

@@ -209,7 +209,7 @@ def _faults(dice: Dice) -> list[Row]:
     return [
         fault(
             number,
-            dice.choice(("kill", "hold", "forge", "wipe", "unplanned")),
+            dice.choice(("kill", "hold", "forge", "garble", "wipe", "unplanned")),
             dice.choice(("b1", "b2", "zk1", "writer-b1")),
             injected_ns=dice.choice((10, 10, 10, NEVER)),
             confirmed_ns=20,

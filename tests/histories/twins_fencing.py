@@ -133,6 +133,8 @@ def recovery(history: list[Fact], run: RunFacts, ledger: int) -> str:
         duty = [bookies[(begin + step) % last["ensemble"]] for step in range(last["write_quorum"])]
         if sum(lost_state(run, bookie, ended_ns) for bookie in duty) >= last["ack_quorum"]:
             return "stalled"
+    if any(fault["kind"] == "garble" and fault["injected_ns"] != NEVER for fault in run.faults):
+        return "open"
     refused = [
         row
         for row in run.servers
