@@ -170,10 +170,11 @@ class _Refused(NamedTuple):
 def _recoveries(facts: LedgerFacts, run: RunFacts) -> Iterator[tuple[int, _Refused]]:
     """What is to be said of each ledger that no final open could recover, unless it is there no more."""
     known = {*facts.columns(OPENED)["ledger"].tolist(), *facts.columns(RELEASED)["ledger"].tolist()}
+    metadata = facts.memo(histories)
     for ledger in np.unique(facts.columns(REFUSED)["ledger"]).tolist():
         errors = {error for _, error, *_ in facts.rows(REFUSED, ledger)}
-        gone = ErrorCode.NO_SUCH_LEDGER_ON_METADATA in errors or ledger in facts.memo(histories).gone
-        if ledger not in known and not gone:
+        never_made = ErrorCode.NO_SUCH_LEDGER_ON_METADATA in errors and ledger not in metadata.versions
+        if ledger not in known and ledger not in metadata.gone and not never_made:
             yield ledger, _refused(ledger, facts, run)
 
 
@@ -222,6 +223,8 @@ def _doubt(errors: set[int], version: Version | None, health: Health) -> str:
     """Why it is unknown whether progress was promised; empty when it is known."""
     if version is None:
         return "its metadata was not seen"
+    if ErrorCode.NO_SUCH_LEDGER_ON_METADATA in errors:
+        return "an open found no such ledger, though it has metadata at the end"
     if version.closed:
         return "it is CLOSED, which takes no recovery"
     if health.ended_ns == NEVER:

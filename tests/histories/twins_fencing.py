@@ -112,10 +112,11 @@ def availability(history: list[Fact], run: RunFacts) -> TwinResult:
 def recovery(history: list[Fact], run: RunFacts, ledger: int) -> str:
     opens = [r for r in operations(history, Kind.OPEN) if r["ledger"] == ledger and has(r, Flag.FINAL)]
     errors = {row["error"] for row in opens}
-    if not opens or any(map(ok, opens)) or -25 in errors:
-        return "nothing"
     versions = chain(history, ledger)
-    if not versions or versions[-1]["state"] == 3 or errors <= {0, -8, -9, -15, -17, -18, -19, -23, -999}:
+    if not opens or any(map(ok, opens)) or (-25 in errors and not versions):
+        return "nothing"
+    no_answers = errors <= {0, -8, -9, -15, -17, -18, -19, -23, -999}
+    if not versions or versions[-1]["state"] == 3 or no_answers or -25 in errors:
         return "open"
     began_ns = min(row["invoked_ns"] for row in opens)
     ended_ns = max(row["completed_ns"] for row in opens)

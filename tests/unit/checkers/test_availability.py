@@ -258,6 +258,8 @@ def test_after_a_garble_nobody_knows_what_bookies_hold():
     "history",
     [
         *([OPEN, refused(error)] for error in (0, -8, -9, -15, -17, -18, -19, TIMEOUT, -999)),
+        [OPEN, refused(-25)],
+        [OPEN, refused(-25), refused(at_ns=200)],
         [OPEN, refused(outcome=Outcome.PENDING, error=0, completed_ns=NEVER)],
         [created(), closed(3), refused()],
         [refused()],
@@ -280,7 +282,8 @@ def test_refusals_that_say_nothing_of_the_bookies_answers(history):
         [OPEN, refused(), opened(-1)],
         [OPEN, refused(), deleted()],
         [OPEN, refused(), vanished()],
-        [OPEN, refused(-25)],
+        [OPEN, refused(-25), vanished()],
+        [refused(-25)],
     ],
 )
 def test_a_ledger_that_was_opened_later_or_is_gone_is_not_stuck(history):
