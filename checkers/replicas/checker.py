@@ -25,7 +25,17 @@ from checkers.facts.wording import entries_text, some_notes
 from checkers.judging.checker import Checker
 from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.judging.found import Found, set_rows
-from checkers.replicas.copies import Move, Short, Shown, copies, due_entries, moves, shorts
+from checkers.replicas.copies import (
+    Move,
+    Short,
+    Shown,
+    copies,
+    damaged_on,
+    damaged_rows,
+    due_entries,
+    moves,
+    shorts,
+)
 from checkers.replicas.marks import absences, failed_tries, not_marked, promised, unmarked_early
 from checkers.replicas.repair import Repair
 from checkers.sets.spans import Spans
@@ -64,8 +74,9 @@ class Replicas(Checker):
         judged = facts.memo(_JudgedPass, run)
         rows = batch.census.where(pass_number=judged.number)
         due = judged.due(np.unique(rows["ledger"]).tolist())
-        shown = Shown.from_rows(rows.filter(np.isin(rows["ledger"], [*due])))
-        found = [Found.from_tables(set_rows("asked", shown.asked))]
+        rows = rows.filter(np.isin(rows["ledger"], [*due]))
+        shown = Shown.from_rows(rows)
+        found = [Found.from_tables(set_rows("asked", shown.asked), damaged_rows(rows))]
         for ledger, (versions, last) in due.items():
             entries = shown.asked.of_ledger(ledger).entries()
             found.append(copies(ledger, versions, entries[entries <= last], shown, run.bookies))
@@ -81,7 +92,7 @@ class Replicas(Checker):
         cases = [] if unrest else every
         findings = [finding for case in cases for finding in case.findings()]
         findings += [finding for case in every for finding in case.never_repaired()]
-        findings += [finding for case in every if unrest for finding in case.not_copied()]
+        findings += [finding for case in every if unrest for finding in case.not_copied(found)]
         findings += [] if lacking else list(judged.not_marked())
         doubts = [(case.ledger, doubt) for case in cases for doubt in case.doubts()]
         entries = sum(case.due for case in cases)
@@ -234,7 +245,7 @@ class _Case:
                 "nothing changed meanwhile, enough bookies with copies were up, and no fault hindered repair",
             )
 
-    def not_copied(self) -> Iterator[Finding]:
+    def not_copied(self, found: Found) -> Iterator[Finding]:
         """Entries that lack a copy on a bookie that metadata already name in another's place."""
         moved = self.judged.moves(self.ledger) if self.whole else ()
         lossy = Health(self.run, *self.judged.during).lossy() if moved else {}
@@ -242,6 +253,7 @@ class _Case:
             for move in moved if short.having else ():
                 if move.bookie in short.lacking and move.bookie not in lossy:
                     entries = short.entries & Spans.from_ranges(self.ledger, move.first, move.last)
+                    entries -= damaged_on(move.bookie, self.ledger, found)
                     yield from (self._not_copied(move, short, span) for _, *span in entries)
 
     def _not_copied(self, move: Move, short: Short, span: Sequence[int]) -> Finding:

@@ -20,6 +20,7 @@ from operator import or_
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from checkers.facts.parts import entries_of, signed
 from checkers.facts.versions import Version, lasting_duties
@@ -95,6 +96,19 @@ def copies(
         set_rows("differing", _differing(ledger, entries, shown, have)),
         copies=sum(int(mask.sum()) for mask in have.values()),
     )
+
+
+def damaged_rows(rows: Rows) -> pa.Table:
+    """The damaged copies that bookies gave in one pass."""
+    damaged = rows.where(holding=Holding.DAMAGED)
+    return span_rows("damaged", damaged["ledger"], damaged["entry"], proof=[damaged["bookie"]])
+
+
+def damaged_on(bookie: int, ledger: int, found: Found) -> Spans:
+    """The entries of one ledger of which a bookie gave a damaged copy."""
+    marks = found.marks("damaged")
+    mine = (marks.mark == bookie) & (marks.ledger == ledger)
+    return Spans(marks.ledger[mine], marks.first[mine], marks.last[mine])
 
 
 def _words(sets: Mapping[int, Bools], none: Bools) -> Ints:

@@ -172,7 +172,7 @@ def _not_copied(
             if old["first_entry"] != new["first_entry"] or (is_last and before["state"] != 3):
                 continue
             for bookie in {one.split(":")[0] for one in set(new["bookies"]) - set(old["bookies"])} & owing:
-                no = _says(answers[bookie], Holding.ABSENT) or _says(answers[bookie], Holding.DAMAGED)
+                no = _says(answers[bookie], Holding.ABSENT) and not _says(answers[bookie], Holding.DAMAGED)
                 lossy = lost_state(run, run.bookies[bookie], during[1])
                 if no and having and bookie not in having and not lossy:
                     found.add((chain[0]["ledger"], entry))

@@ -3,6 +3,7 @@
 import pytest
 
 from checkers.facts.versions import in_force
+from evidence.codes import Holding
 from protocol.faults import Loses
 from tests.histories.boots import boot, fault
 from tests.histories.repairs import audit, elected, event, marked, shown, tried, unmarked
@@ -123,6 +124,15 @@ def test_nothing_says_that_repair_did_not_copy_where_it_may_have_copied_or_did_n
     swapped = closed(9, number=2, fragments={0: ("b2", "b1", "b3")}, earliest_ns=700, latest_ns=702)
     history = facts(ledger(), swapped, shown({1: ALL, 2: range(3), 3: ALL}, last=9))
     assert kinds(judged(history, servers=STILL_MARKED)) == []
+
+
+def test_a_damaged_copy_on_the_new_bookie_was_copied():
+    held = {1: ALL, 2: ALL, 3: ALL, 4: ()}
+    damaged = shown(held, last=9, holding=Holding.DAMAGED)
+    assert kinds(judged(MOVED, damaged, servers=STILL_MARKED)) == []
+    rest = [fact for fact in damaged if fact[1]["bookie"] < 4 or fact[1]["entry"] > 2]
+    denied = shown({4: ()}, last=2)
+    assert kinds(judged(MOVED, rest, denied, servers=STILL_MARKED)) == [("not_copied", 0, 2)]
 
 
 def test_a_writer_that_replaces_a_bookie_of_its_last_fragment_has_nothing_to_copy():
