@@ -148,7 +148,7 @@ class _Recoveries:
     def _of_close(
         self, kind: Assessment, case: AssessedClose, entries: Sequence[int], what: str, *proof: str
     ) -> Finding:
-        """A finding about a close and some of its entries (first, last and perhaps their number)."""
+        """A finding about a close and some of its entries (first and last)."""
         version = case.close.version
         when = "" if version.latest_ns == NEVER else f", in force by {self.run.time_text(version.latest_ns)}"
         return self.run.finding(
@@ -209,11 +209,11 @@ class _Recoveries:
 
     def _not_written_back(self, case: AssessedClose, closer: Grounds) -> Iterator[Finding]:
         source = self.run.source_name(closer.source)
-        for first, last, count, given, stored in closer.unstored:
+        for first, last, given, stored in closer.unstored:
             yield self._of_close(
                 Assessment.NOT_WRITTEN_BACK,
                 case,
-                (first, last, count),
+                (first, last),
                 f"before {entries_text(first, last)} had been written back to an ack quorum",
                 f"{source} was given entry {first} by {self._bookies(given)} in a recovery read",
                 f"recovery adds of entry {first} were acknowledged to {source} by "

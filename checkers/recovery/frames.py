@@ -12,7 +12,7 @@ returned (``LedgerFragmentReplicator``). All rows about an entry are in one bloc
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -97,14 +97,20 @@ class Unstored(NamedTuple):
 
     first: int
     last: int
-    number: int
     given: tuple[int, ...]
     stored: tuple[int, ...]
 
     @classmethod
-    def from_row(cls, row: Row) -> Unstored:
-        """Of a row ``unstored`` of :func:`read_rows`."""
-        return cls(row.first, row.last, row.number, *bookie_sets(row.proof[2:]))
+    def from_rows(cls, rows: Iterable[Row], since: int) -> list[Unstored]:
+        """Of rows ``unstored`` of :func:`read_rows` the entries from ``since`` on, neighbours joined."""
+        found: list[Unstored] = []
+        for row in sorted(rows, key=lambda row: row.first):
+            one = cls(max(row.first, since), row.last, *bookie_sets(row.proof[2:]))
+            if found and found[-1].last + 1 == one.first:
+                found[-1] = found[-1]._replace(last=one.last)
+            elif one.first <= one.last:
+                found.append(one)
+        return found
 
 
 class Written(NamedTuple):
@@ -130,7 +136,8 @@ class Links:
             one = Moment(*moment)
             one = one if one.at_ns < until_ns(ledger) else one._replace(sure_lac=-1)
             self.moments[ledger, source].append(one)
-        self.unstored, self.given = (_by_close(found.firsts(kind, 2)) for kind in ("unstored", "given"))
+        self.unstored = _by_close(found.firsts("unstored", 2 + 2 * BOOKIE_WORDS))
+        self.given = _by_close(found.firsts("given", 2))
 
     def recoverers(self, ledger: int) -> list[int]:
         """Who sent a request of recovery for the ledger, ascending."""
@@ -192,8 +199,8 @@ def read_rows(frames: Rows, closes: Sequence[Close]) -> Iterator[pa.Table]:
     """What recovery reads had given before each close, of entries up to its end; like close and source.
 
     ``given`` are all such entries, ``unstored`` those surely given whose adds too few bookies had
-    acknowledged; the proof of these are the bookies that gave the first entry and stored it. An answer of the
-    source's own bookie crosses no link; that bookie counts as having stored the entry.
+    acknowledged; these are also like in the bookies that gave them and stored them. An answer of the source's
+    own bookie crosses no link; that bookie counts as having stored the entry.
     """
     answers = (
         _received(frames, READ),
@@ -208,8 +215,9 @@ def read_rows(frames: Rows, closes: Sequence[Close]) -> Iterator[pa.Table]:
     close, source, entry = (_numbers(both, name) for name in _OF_CLOSE)
     ledger, needed = ledgers[close], acks[close] - (source <= MAX_BOOKIES)
     short = _numbers(both, "bookies stored") < needed
-    proof = [_numbers(both, name)[short] for name in (*_WORDS, *(f"{word} stored" for word in _WORDS))]
-    yield first_rows("unstored", ledger[short], entry[short], like=[close[short], source[short]], proof=proof)
+    sets = (_numbers(both, name) for name in (*_WORDS, *(f"{word} stored" for word in _WORDS)))
+    like = [column[short] for column in (close, source, *sets)]
+    yield first_rows("unstored", ledger[short], entry[short], like=like, proof=[])
 
 
 def _until(rows: pa.Table, closes: Sequence[Close]) -> pa.Table:

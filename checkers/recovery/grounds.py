@@ -58,11 +58,11 @@ class Grounds:
     fenced_empty: frozenset[int]
     """Answered an explicit negative to fencing until ``went_on_ns``."""
     unstored: Sequence[Unstored]
-    """Entries that recovery reads had given it until the close, and whose adds fewer than AQ bookies had
-    acknowledged by then.
+    """Entries that recovery reads had given it until the close, from where it began, and whose adds fewer
+    than AQ bookies had acknowledged by then.
     """
     skipped: Sequence[tuple[int, int]]
-    """Entries (first, last) between ``lac`` and the end that no recovery read had given it at the close."""
+    """Entries (first, last) from where it began to the end that no recovery read had given it by then."""
     lac: int
     """The highest that an answer to fencing gave it."""
     needed: Mapping[int, int]
@@ -149,6 +149,9 @@ def _grounds(number: int, close: Close, source: int, links: Links) -> Grounds:
     reads = [one for one in moments if one.kind == READ and one.entry == close.beyond]
     fences = [one for one in moments if one.kind == FENCING]
     lac = max((one.lac for one in fences if one.status == Status.EOK), default=-1)
+    since = max(lac + 1, close.last_fragment)  # no recovery needs the entries before
+    # A recovering bookie may have read the entries from itself, and have a LAC that no answer carried.
+    known = lac >= 0 and source > MAX_BOOKIES
     went_on_ns = _went_on_ns(close, moments)
     fences = [one for one in fences if one.at_ns <= went_on_ns]
     return Grounds(
@@ -160,8 +163,8 @@ def _grounds(number: int, close: Close, source: int, links: Links) -> Grounds:
         ),
         fenced=_bookies(fences, [Status.EOK]),
         fenced_empty=_bookies(fences, EXPLICIT_NEGATIVES),
-        unstored=[Unstored.from_row(row) for row in links.unstored.get((number, source), ())],
-        skipped=_skipped(close, source, lac, links.given.get((number, source), ())),
+        unstored=Unstored.from_rows(links.unstored.get((number, source), ()), since),
+        skipped=_skipped(close, since, links.given.get((number, source), ())) if known else (),
         lac=lac,
         needed=_needed(close, source, fences),
         went_on_ns=went_on_ns,
@@ -202,14 +205,9 @@ def _needed(close: Close, source: int, fences: Sequence[Moment]) -> Mapping[int,
     return {}
 
 
-def _skipped(close: Close, source: int, lac: int, given: Sequence[Row]) -> Sequence[tuple[int, int]]:
-    """The entries from the LAC to the end that no recovery read gave a client; none without a LAC.
-
-    A recovering bookie may have read the entries from itself, and have a LAC that no answer carried.
-    """
-    if lac < 0 or source <= MAX_BOOKIES:
-        return ()
-    found, entry = [], max(lac + 1, close.last_fragment)
+def _skipped(close: Close, since: int, given: Sequence[Row]) -> Sequence[tuple[int, int]]:
+    """The entries from ``since`` to the end that no recovery read gave a client."""
+    found, entry = [], since
     for row in given:
         if row.first > entry:
             found.append((entry, row.first - 1))

@@ -33,7 +33,6 @@ def random_repair(seed: int) -> tuple[list[Fact], RunFacts]:
     """
     dice = random.Random(seed)
     history = [fact for ledger in (1, 2) for fact in _ledger(dice, ledger)]
-    history += _put_back(random.Random(f"put back {seed}"), history)
     wrong = dice.choice((0.0, 0.02, 0.1))
     gone = dice.choice(ENTRIES) if dice.random() < 0.1 else -1
     behind = BOOKIES["b4"] if dice.random() < 0.4 else 0
@@ -48,6 +47,7 @@ def random_repair(seed: int) -> tuple[list[Fact], RunFacts]:
         )
     ]
     dice.shuffle(history)
+    history += _put_back(random.Random(f"put back {seed}"), history)
     return history, run_facts(
         bookies=BOOKIES,
         servers=(

@@ -313,7 +313,7 @@ def _recovery(tale: Tale, ledger: int, shape: tuple[int, int, int], names: list[
     for entry in range(max(end - 1, 0), end + 1):
         if dice.chance(0.7):
             tale.answer(source, dice.choice(bookies), Message.RECOVERY_READ, entry, Status.EOK, ledger)
-        for bookie in dice.sample(bookies, 2):
+        for bookie in dice.sample(bookies, 2)[: dice.choice((1, 2, 2))]:
             tale.ask(source, bookie, Message.RECOVERY_ADD, entry, ledger)
             tale.answer(source, bookie, Message.RECOVERY_ADD, entry, Status.EOK, ledger)
     for step in range(shape[1]):

@@ -157,8 +157,11 @@ def ruling(history: list[Fact], versions: list[Row], run: RunFacts) -> tuple[str
         ended = any(has_ended(version, denied | own, run) for version in named)
         ended_at_all |= ended
         if ended and any(has_fenced(version, known | own, run) for version in named):
-            lacking = [("not_written_back", entry) for entry in unstored(history, close, source)]
-            lacking += [("not_read", entry) for entry in skipped(history, close, named[1:], source)]
+            first = first_to_recover(history, close, named[1:], source)
+            lacking = [
+                ("not_written_back", entry) for entry in unstored(history, close, source) if entry >= first
+            ]
+            lacking += [("not_read", entry) for entry in skipped(history, close, source, first)]
             below = below_lac(history, named, source, went_on_ns, run)
             lacking += [("closed_below_lac", entry) for entry in below]
             if not lacking:
@@ -242,18 +245,27 @@ def below_lac(
     yield from range(named[0]["beyond"], max(least, default=-1) + 1)
 
 
-def skipped(history: list[Fact], close: Row, before: list[Row], source: int) -> Iterator[int]:
-    """Entries between the highest LAC that a client got and the end that it was not given by the close."""
+def highest_lac(history: list[Fact], close: Row, source: int) -> int:
+    """The highest LAC that answers to fencing gave a source by the close."""
     lacs = [
         row["lac"]
         for row in reached(history, close["ledger"], source, Message.FENCING_LAC_READ, -1)
         if row["delivered"] == Status.EOK and row["forwarded_ns"] <= close["latest_ns"]
     ]
+    return max(lacs, default=-1)
+
+
+def first_to_recover(history: list[Fact], close: Row, before: list[Row], source: int) -> int:
+    """The first entry that is confirmed neither by a LAC nor by a later fragment."""
     confirmed = [version["fragments"][-1]["first_entry"] - 1 for version in before]
-    lac = max(lacs, default=-1)
-    if lac < 0 or source < 100:
+    return max(highest_lac(history, close, source), *confirmed, -1) + 1
+
+
+def skipped(history: list[Fact], close: Row, source: int, first: int) -> Iterator[int]:
+    """Entries up to the end that a client with a LAC was not given by the close."""
+    if highest_lac(history, close, source) < 0 or source < 100:
         return
-    for entry in range(max(lac, *confirmed, -1) + 1, close["last_entry"] + 1):
+    for entry in range(first, close["last_entry"] + 1):
         given = reached(history, close["ledger"], source, Message.RECOVERY_READ, entry)
         if not any(
             row["delivered"] == Status.EOK and row["forwarded_ns"] <= close["latest_ns"] for row in given
@@ -264,7 +276,8 @@ def skipped(history: list[Fact], close: Row, before: list[Row], source: int) -> 
 def unread(history: list[Fact], ledger: int, run: RunFacts) -> Iterator[int]:
     """Entries that a source wrote back and had not read, once for each source."""
     versions = chain(history, ledger)
-    whole = complete_chain(history, ledger)
+    removals = [r for r in rows(history, "ledgers") if r["ledger"] == ledger and r["state"] == 0]
+    whole = complete_chain(history, ledger) and all(r["version"] == len(versions) for r in removals)
     named = {number(run, name) for v in versions for part in v["fragments"] for name in part["bookies"]}
     writes = requests(history, ledger, Message.RECOVERY_ADD)
     for source, entry in {(row["source"], row["entry"]) for row in writes}:

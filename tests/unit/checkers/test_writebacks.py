@@ -10,6 +10,7 @@ from tests.histories.asking import (
     ENOENTRY,
     answered,
     asked,
+    exchange,
     fencing,
     plain_read,
     read,
@@ -43,6 +44,42 @@ def test_a_close_before_the_write_back_reached_an_ack_quorum_is_an_anomaly():
 def test_two_of_three_acknowledgements_of_a_write_back_are_enough():
     facts = [fact for fact in recovery(5, found=(5,)) if not acknowledges(fact, "b3")]
     assert found(recovered(5), *facts) == []
+
+
+FIRST_TRY = [asked("reader", bookie, fencing(), at=10) for bookie in ("b1", "b2", "b3")] + [
+    answered("reader", "b1", fencing(), at=11, lac=3),
+    answered("reader", "b2", fencing(), at=11, lac=2),
+    *exchange("reader", "b1", read(4), at=20),
+    *exchange("reader", "b1", write_back(4), at=22),
+    *(asked("reader", bookie, write_back(4), at=22) for bookie in ("b2", "b3")),
+]
+
+
+def second_try(lac):
+    """b3 answers with that LAC, and entry 5 is found there and written back to all."""
+    return [
+        *(asked("reader", bookie, fencing(), at=50) for bookie in ("b1", "b3")),
+        answered("reader", "b1", fencing(), at=51, lac=3),
+        answered("reader", "b3", fencing(), at=51, lac=lac),
+        *exchange("reader", "b3", read(5), at=60),
+        *(fact for bookie in ("b1", "b2", "b3") for fact in exchange("reader", bookie, write_back(5), at=62)),
+        *(fact for bookie in ("b1", "b2") for fact in exchange("reader", bookie, read(6), ENOENTRY, at=70)),
+    ]
+
+
+def test_what_the_lac_of_a_later_try_confirms_need_not_be_written_back():
+    """The first try read entry 4 and wrote it back to b1 alone; the second one began behind it."""
+    assert found(recovered(5), FIRST_TRY, second_try(lac=4)) == []
+    assert found(recovered(5), FIRST_TRY, second_try(lac=3)) == [("not_written_back", 4, 4)]
+
+
+def test_of_entries_that_were_not_written_back_those_from_the_lac_on_are_named():
+    facts = [fact for fact in recovery(8, found=(4, 5, 6, 7, 8)) if not acknowledges(fact, "b2", "b3")]
+    facts += [answered("reader", "b2", read(6), at=38), answered("reader", "b2", write_back(7), at=60)]
+    assert found(recovered(8), facts) == [("not_written_back", 4, 6), ("not_written_back", 8, 8)]
+    first, _ = judgement_of(begun_at(4, recovered(8), facts)).findings
+    assert (first.first_entry, first.last_entry, first.count) == (5, 6, 2)
+    assert first.proof[1] == "reader was given entry 5 by b1 in a recovery read"
 
 
 def test_another_recoverer_that_wrote_everything_back_may_have_closed():
