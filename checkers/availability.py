@@ -17,7 +17,7 @@ Sources: *Closing Ledgers Safely* ("Quorum Coverage", "Unknown"), BP-46 ("A note
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from operator import or_
 from typing import NamedTuple
@@ -29,17 +29,17 @@ from checkers.facts.alterations import garbled
 from checkers.facts.boots import Health, boot_events, boot_id_of
 from checkers.facts.ledgers import OPENED, PASS_TIMES, REFUSED, RELEASED, Pass, histories, passes
 from checkers.facts.parts import delivered, entries_of, final
+from checkers.facts.timeouts import SLOW, asked_rows, slowness, unanswered
 from checkers.facts.versions import Version, lasting_duties
 from checkers.facts.wording import entries_text, some_notes
 from checkers.judging.checker import Checker
-from checkers.judging.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts
+from checkers.judging.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.judging.found import Found, set_rows, span_rows
 from checkers.sets.marks import Marks
 from checkers.sets.spans import Bools, Ints, Spans, ints
-from evidence.codes import NEVER, Direction, ErrorCode, Holding, Kind, Outcome
+from evidence.codes import NEVER, ErrorCode, Holding, Kind, Outcome
 from evidence.collect.logs import KEY_REFUSED
 from evidence.findings import Finding, Judgement
-from protocol.addresses import OBSERVER
 from protocol.wording import counted
 
 _RESTS_ON = ("operations", "census", "ledgers", "servers", "faults")
@@ -57,20 +57,6 @@ NO_ANSWERS = (
     ErrorCode.UNEXPECTED_CONDITION,
 )
 """Errors of an open that report time-outs, connections or the metadata store, not what bookies answered."""
-
-SLOW_NS = 5 * 10**9
-"""BookKeeper's default for how long a client waits for an answer; those of runs mostly wait longer."""
-
-
-def _slow(batch: Batch) -> Columns:
-    answers = batch.frames.where(way=Direction.ANSWER)
-    timed = answers.filter((answers["asked_ns"] != NEVER) & (answers["received_ns"] != NEVER))
-    slow = timed.filter(timed["received_ns"] - timed["asked_ns"] > SLOW_NS)
-    return {name: slow[name] for name in ("ledger", "source", "bookie", "received_ns")}
-
-
-SLOW = LedgerFact("slow", "frames", _slow, key=("ledger", "source", "bookie"), values={"received_ns": "max"})
-"""Which bookies answered requests about a ledger so late that a client may have given up, and when last."""
 
 
 def _unsuccessful(rows: Rows) -> Rows:
@@ -109,8 +95,8 @@ class Availability(Checker):
     figures = ("opened", "refused", "stalled", "delivered", "denied")
     facts = (OPENED, REFUSED, READING, RELEASED, PASS_TIMES, SLOW)
 
-    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
-        """Entries that final reads did not get, and the copies that bookies showed of those denied."""
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
+        """Entries that final reads did not get, the copies shown of those denied, and requests of opens."""
         rows = batch.operations
         got, reads = rows.memo(delivered).memo(final).memo(entries_of), rows.memo(_unsuccessful)
         no = _is_denied(reads)
@@ -119,13 +105,14 @@ class Availability(Checker):
             set_rows("denied", denied),
             set_rows("unread", entries_of(reads.filter(~no)) - got),
             _shown(batch.census, denied),
+            asked_rows(batch.frames, facts, run),
             delivered=got.count(),
         )
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs final opens, and that whatever they and the reads did not get is accounted for."""
         lacking = run.shortcomings(_RESTS_ON)
-        opens = {} if lacking else dict(_recoveries(facts, run))
+        opens = {} if lacking else dict(_recoveries(found, facts, run))
         stalled = [one.text for one in opens.values() if one.stalled]
         doubtful = [
             (ledger, one.text) for ledger, one in opens.items() if not one.stalled and not one.finding
@@ -167,24 +154,25 @@ class _Refused(NamedTuple):
     finding: Finding | None = None
 
 
-def _recoveries(facts: LedgerFacts, run: RunFacts) -> Iterator[tuple[int, _Refused]]:
+def _recoveries(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[tuple[int, _Refused]]:
     """What is to be said of each ledger that no final open could recover, unless it is there no more."""
     known = {*facts.columns(OPENED)["ledger"].tolist(), *facts.columns(RELEASED)["ledger"].tolist()}
-    metadata = facts.memo(histories)
+    metadata, silent = facts.memo(histories), unanswered(found)
     for ledger in np.unique(facts.columns(REFUSED)["ledger"]).tolist():
         errors = {error for _, error, *_ in facts.rows(REFUSED, ledger)}
         never_made = ErrorCode.NO_SUCH_LEDGER_ON_METADATA in errors and ledger not in metadata.versions
         if ledger not in known and ledger not in metadata.gone and not never_made:
-            yield ledger, _refused(ledger, facts, run)
+            yield ledger, _refused(ledger, silent.get(ledger, ()), facts, run)
 
 
-def _refused(ledger: int, facts: LedgerFacts, run: RunFacts) -> _Refused:
+def _refused(ledger: int, silent: Sequence[int], facts: LedgerFacts, run: RunFacts) -> _Refused:
     metadata, name = facts.memo(histories), run.ledger_text(ledger)
-    _, errors, began_ns, ended_ns, numbers = zip(*facts.rows(REFUSED, ledger), strict=True)
+    _, errors, began_ns, ended_ns, numbers, lasted_ns = zip(*facts.rows(REFUSED, ledger), strict=True)
     health = Health(run, min(began_ns), max(ended_ns))
     attempts = f"({counted(sum(numbers), 'attempt')}, error {', '.join(map(str, errors))})"
     version = metadata.versions.get(ledger, (None,))[-1]
-    doubt = _doubt(set(errors), version, health) or _slowness(ledger, health, facts)
+    doubt = _doubt(set(errors), version, health)
+    doubt = doubt or slowness(ledger, health, max(lasted_ns), silent, facts)
     if ledger in metadata.put_back:
         doubt = "a fault of the run put its metadata back"
     unopened = f"{name}: could not be opened at the end {attempts}"
@@ -239,16 +227,6 @@ def _doubt(errors: set[int], version: Version | None, health: Health) -> str:
     if set(version.last_ensemble) - health.run.bookies.keys() or len(ensemble) != version.shape[0]:
         return f"its last ensemble is {', '.join(ensemble) or 'empty'}"
     return "; ".join(health.problems())
-
-
-def _slowness(ledger: int, health: Health, facts: LedgerFacts) -> str:
-    """Which bookies answered the opens late: that a client timed out shows as any other failed recovery."""
-    run = health.run
-    if run.wire and run.damage_to(("frames",)):
-        return "what bookies answered may be missing in the wire log"
-    observer = run.clients.get(OBSERVER, -1)
-    late = [bookie for *_, bookie, at_ns in facts.rows(SLOW, ledger, observer) if at_ns > health.began_ns]
-    return "; ".join(f"{run.bookie_name(one)} took over {SLOW_NS // 10**9} s for an answer" for one in late)
 
 
 def _keys_refused(run: RunFacts) -> frozenset[tuple[int, int]]:

@@ -80,7 +80,9 @@ _OPEN = ("ledger", "error", "invoked_ns", "completed_ns")
 def _not_opened(batch: Batch) -> Columns:
     opens = batch.operations.where(kind=Kind.OPEN).memo(final)
     rows = opens.filter(opens["outcome"] != Outcome.OK)
-    return {**{name: rows[name] for name in _OPEN}, "number": np.ones(rows.num_rows, dtype=np.int64)}
+    lasted_ns = rows["completed_ns"] - rows["invoked_ns"]
+    number = np.ones(rows.num_rows, dtype=np.int64)
+    return {**{name: rows[name] for name in _OPEN}, "number": number, "lasted_ns": lasted_ns}
 
 
 OPENED = operations_fact(
@@ -94,9 +96,9 @@ REFUSED = LedgerFact(
     "operations",
     _not_opened,
     key=("ledger", "error"),
-    values={"invoked_ns": "min", "completed_ns": "max", "number": "sum"},
+    values={"invoked_ns": "min", "completed_ns": "max", "number": "sum", "lasted_ns": "max"},
 )
-"""By ledger and error: the final opens that did not succeed."""
+"""By ledger and error: the final opens that did not succeed, and how long the longest of them lasted."""
 
 
 def histories(facts: LedgerFacts) -> Histories:

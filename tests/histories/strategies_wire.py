@@ -115,6 +115,7 @@ def random_fates(seed: int) -> tuple[list[Fact], RunFacts]:
         facts += [_fenced(dice, ledger) for _ in range(dice.randint(0, 5))]
         facts += _last_look(dice, ledger)
         facts += _census(dice, ledger)
+        facts += _long_open(Dice(f"long open {ledger} {seed}"), ledger)
         if dice.chance(0.1):
             facts.append(deleted(ledger=ledger, outcome=dice.choice((Outcome.OK, Outcome.FAIL))))
     return numbered(facts), run_facts(
@@ -188,6 +189,25 @@ def _last_look(dice: Dice, ledger: int) -> list[Fact]:
             row["outcome"] = dice.choice((Outcome.OK, Outcome.UNKNOWN, Outcome.UNKNOWN, Outcome.UNKNOWN))
             row["error"] = dice.choice((-13, -13, -7, -23, -108))
             found.append(operation(Kind.READ, **row, last=entry + dice.choice((0, 0, 0, 1))))
+    return found
+
+
+def _long_open(dice: Dice, ledger: int) -> list[Fact]:
+    """Sometimes a final open that lasts 6 s, with requests that bookies answer at once or not at all."""
+    if dice.chance(0.8):
+        return []
+    last_ns = LOOK_NS + 6 * 10**9
+    row = {"outcome": Outcome.UNKNOWN, "error": -10, "flags": Flag.FINAL | Flag.RECOVERY}
+    times = {"invoked_ns": LOOK_NS, "completed_ns": last_ns}
+    found = [operation(Kind.OPEN, ledger=ledger, client=OBSERVER, **times, **row)]
+    for _ in range(dice.randint(0, 4)):
+        at_ns = dice.choice((LOOK_NS - 1, LOOK_NS, LOOK_NS + 5, last_ns - 5 * 10**9, last_ns - 5 * 10**9 - 1))
+        columns = {"ledger": ledger, "source": OBSERVER, "bookie": dice.choice((1, 2, 3, 4))}
+        found.append(frame(Message.RECOVERY_READ, entry=3, received_ns=at_ns, **columns))
+        if dice.chance(0.8):
+            asked_ns = dice.mostly(at_ns, NEVER)
+            times = {"way": Direction.ANSWER, "asked_ns": asked_ns, "received_ns": at_ns + 1}
+            found.append(frame(Message.RECOVERY_READ, entry=3, **times, **columns))
     return found
 
 

@@ -122,6 +122,8 @@ def recovery(history: list[Fact], run: RunFacts, ledger: int) -> str:
     ended_ns = max(row["completed_ns"] for row in opens)
     if ended_ns == NEVER or not healthy(run, began_ns, ended_ns):
         return "open"
+    if may_have_timed_out(history, run, opens, ended_ns):
+        return "open"
     for row in rows(history, "frames"):
         observed = (row["ledger"], row["source"]) == (ledger, run.clients["observer"])
         answer = row["way"] == Direction.ANSWER and NEVER not in (row["asked_ns"], row["received_ns"])
@@ -148,6 +150,23 @@ def recovery(history: list[Fact], run: RunFacts, ledger: int) -> str:
     members = [name.split(":")[0] for name in last["fragments"][-1]["bookies"]]
     mine = any(row["server"] in members and row["boot"] == latest[row["server"]] for row in refused)
     return "key_lost" if mine else "stuck"
+
+
+def may_have_timed_out(history: list[Fact], run: RunFacts, opens: list[Row], ended_ns: int) -> bool:
+    """Whether a bookie left a request without an answer for 5 s; without a wire log, by the time it took."""
+    if not run.wire:
+        return any(row["completed_ns"] - row["invoked_ns"] > 5 * 10**9 for row in opens)
+    began_ns, ledger = min(row["invoked_ns"] for row in opens), opens[0]["ledger"]
+    frames = [row for row in rows(history, "frames") if row["source"] == run.clients["observer"]]
+    for bookie in run.bookies.values():
+        mine = [row for row in frames if (row["ledger"], row["bookie"]) == (ledger, bookie)]
+        answers = [row for row in mine if row["way"] == Direction.ANSWER]
+        asked = [row["received_ns"] for row in mine if row["way"] == Direction.REQUEST]
+        answered = [row["received_ns" if row["asked_ns"] == NEVER else "asked_ns"] for row in answers]
+        times = [[at for at in some if began_ns <= at < ended_ns - 5 * 10**9] for some in (asked, answered)]
+        if len(times[0]) > len(times[1]):
+            return True
+    return False
 
 
 def healthy(run: RunFacts, began_ns: int, ended_ns: int) -> bool:

@@ -5,6 +5,7 @@ import pytest
 from evidence.codes import NEVER, Message, Outcome
 from evidence.findings import Verdict
 from protocol.faults import Loses
+from tests.histories.asking import EIO, answered, asked, write_back
 from tests.histories.boots import boot, commanded, fault, said, server
 from tests.histories.story import (
     OBSERVER,
@@ -68,6 +69,39 @@ def test_a_recovery_may_have_timed_out_if_a_bookie_answered_it_late(answer, verd
     if verdict is Verdict.UNKNOWN:
         assert judgement.notes[0].endswith("(1 attempt, error -10): b1 took over 5 s for an answer")
         assert judgement.undecided == (1,)
+
+
+LONG = refused(completed_ns=100 + 30 * S)
+
+
+def test_a_recovery_may_have_timed_out_if_a_bookie_answered_it_not_at_all():
+    silent = [asked("observer", bookie, write_back(0), at=110) for bookie in ("b1", "b2")]
+    judgement = availability(OPEN, LONG, silent, wire=True)
+    assert (judgement.verdict, judgement.findings) == (Verdict.UNKNOWN, ())
+    assert judgement.notes[0].endswith("b1 gave no answer within 5 s; b2 gave no answer within 5 s")
+    answers = [answered("observer", bookie, write_back(0), EIO, at=111) for bookie in ("b1", "b2")]
+    assert availability(OPEN, LONG, silent, answers, wire=True).findings
+    assert not availability(OPEN, LONG, silent, answers[:1], wire=True).findings
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        asked("observer", "b1", write_back(0), at=100 + 25 * S),
+        asked("observer", "b1", write_back(0), at=99),
+        asked("observer", "b1", write_back(0), at=110, ledger=2),
+        asked("reader", "b1", write_back(0), at=110),
+    ],
+)
+def test_a_request_of_another_time_or_client_or_ledger_explains_no_failure(request_):
+    assert availability(OPEN, LONG, request_, wire=True).findings
+
+
+def test_without_a_wire_log_an_open_that_lasted_long_may_have_timed_out():
+    assert availability(OPEN, refused(completed_ns=100 + 5 * S)).findings
+    judgement = availability(OPEN, refused(completed_ns=101 + 5 * S))
+    assert judgement.verdict is Verdict.UNKNOWN
+    assert judgement.notes[0].endswith("an open lasted over 5 s, and the run has no wire log")
 
 
 def test_a_wire_log_with_gaps_may_lack_a_late_answer():
