@@ -7,6 +7,7 @@ end is no unplanned death.
 
 from __future__ import annotations
 
+import math
 import signal
 from typing import ClassVar
 
@@ -184,7 +185,8 @@ class Starting:
         process, step = self._process, self._step
         _must_be_down(process)
         if step.expect != "ready":
-            process.allow_refusal()
+            # A start that does not wait does not learn either when the boot is ready.
+            process.allow_refusal(math.inf if step.wait else step.timeout_s)
         process.start(conf=step.conf or None, version=step.version)
         if not step.wait:
             return {"boot": process.boot, "ready": False}

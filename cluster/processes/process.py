@@ -89,7 +89,7 @@ class Process(ABC):
         self._started: Started | None = None
         self._exits: dict[int, Exit] = {}
         self._ordered: set[int] = set()
-        self._may_refuse: set[int] = set()  # boots that may end by themselves as long as they are not ready
+        self._may_refuse: dict[int, float] = {}  # boots that may end until they are ready, until when (ns)
         self._may_end: dict[int, _MayEnd] = {}  # by the number of the fault
         self._rungs_reached: set[tuple[int, str]] = set()
         self._order = threading.RLock()  # one power at a time
@@ -182,11 +182,11 @@ class Process(ABC):
                 self._rungs_reached.add((boot, rung))
                 self._record(boot, rung)
             last = rung
-        self._may_refuse.discard(boot)
+        self._may_refuse.pop(boot, None)
 
-    def allow_refusal(self) -> None:
+    def allow_refusal(self, for_s: float = math.inf) -> None:
         """Let the next boot end on its own, until it is ready; that is then no unplanned death."""
-        self._may_refuse.add(self._boot + 1)
+        self._may_refuse[self._boot + 1] = time.monotonic_ns() + for_s * 1e9
 
     def allow_end(self, fault: int, *, later_boots: bool = False) -> None:
         """Let the present boot end on its own from now on, because fault number ``fault`` may cause that.
@@ -253,8 +253,9 @@ class Process(ABC):
 
     def excused(self, ended: Exit) -> bool:
         """Whether that boot was allowed to end on its own when it did; no process sends SIGKILL to itself."""
+        refused = ended.at_ns <= self._may_refuse.get(ended.boot, -1)
         by_fault = any(one.covers(ended) for one in list(self._may_end.values()))
-        return (ended.boot in self._may_refuse or by_fault) and ended.signal != signal.SIGKILL
+        return (refused or by_fault) and ended.signal != signal.SIGKILL
 
     def ended(self, boot: int, wait_s: float) -> Exit | None:
         """The exit of a boot, waiting for it at most ``wait_s``."""

@@ -129,7 +129,7 @@ def ends_unexplained(
             start
             and not from_outside
             and ready.get((name, boot), NEVER) > at_ns
-            and any(_may_refuse(step, start) for step in steps)
+            and any(_may_refuse(step, start, at_ns) for step in steps)
         )
         if not (by_fault or by_step):
             how = f"signal {number}" if number is not None else f"code {code}"
@@ -155,13 +155,16 @@ def _may_end(fault: FaultRow, name: str, boot: int, start: ServerRow | None, at_
     return met and (name in targets or targets == [ZOOKEEPER])
 
 
-def _may_refuse(step: StepLine, start: ServerRow) -> bool:
-    """Whether a step began this boot and let it end on its own."""
+def _may_refuse(step: StepLine, start: ServerRow, at_ns: int) -> bool:
+    """Whether a step began this boot and let it end on its own then."""
     params = step.get("params") or {}
     allowed = step.get("step") == "start" and params.get("expect", "ready") != "ready"
     if not allowed or params.get("target") != start["server"]:
         return False
     began_ns, ended_ns = step.get("began_ns", NEVER), step.get("ended_ns", NEVER)
+    limit_s = params.get("timeout_s") if params.get("wait") is False else None
+    if isinstance(limit_s, int | float) and at_ns > ended_ns + limit_s * 10**9:
+        return False
     return began_ns <= start["latest_ns"] and start["earliest_ns"] <= ended_ns
 
 

@@ -84,9 +84,9 @@ class Start(StartsServers):
     """Start a server or a client that is down, and wait until it is ready, or until it has refused.
 
     Properties in ``conf`` change from here on. A boot that is not expected to be ``ready`` may end on its own
-    as long as it is not. Without ``wait`` the step ends as soon as the process has begun; without ``checked``
-    it does not wait for the preboot check that a bookie begins after a crash under BP-46's protection and
-    does not await itself.
+    as long as it is not. Without ``wait`` the step ends as soon as the process has begun, and such a boot may
+    end on its own for ``timeout_s`` only; without ``checked`` it does not wait for the preboot check that a
+    bookie begins after a crash under BP-46's protection and does not await itself.
     """
 
     target: ServerName

@@ -95,6 +95,18 @@ def test_what_may_end_on_its_own_may_not_be_killed_by_something_else(
     assert [ended.server for ended in process.unplanned()] == unplanned
 
 
+def test_a_boot_may_refuse_for_a_time_and_until_it_is_ready(tmp_path: Path) -> None:
+    process = Climber(tmp_path)
+    for for_s, ready, may in ((60, False, True), (0, False, False), (60, True, False)):
+        process._ordered.add(process.boot)
+        ends(process)
+        process.allow_refusal(for_s)
+        process.start()
+        if ready:
+            process.wait_ready(5)
+        assert process.excused(ends(process)) is may
+
+
 def ends(process: Climber) -> Exit:
     """Its present boot ends on its own now."""
     ended = Exit("b1", process.boot, 1, None, time.monotonic_ns())

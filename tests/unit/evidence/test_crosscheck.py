@@ -102,9 +102,12 @@ def died(boot: int) -> Row:
 AFTERMATH = AFTERMATH_S * 10**9
 
 
-def started(expect: str, began_ns: int = 15, ended_ns: int = 25) -> Row:
+def started(expect: str, began_ns: int = 15, ended_ns: int = 25, **params: Any) -> Row:
     times = {"began_ns": began_ns, "ended_ns": ended_ns}
-    return {"step": "start", "params": {"target": "b1", "expect": expect}} | times
+    return {"step": "start", "params": {"target": "b1", "expect": expect, **params}} | times
+
+
+AT_ONCE = {"wait": False, "timeout_s": 1}
 
 
 @pytest.mark.parametrize(
@@ -135,6 +138,9 @@ def started(expect: str, began_ns: int = 15, ended_ns: int = 25) -> Row:
         (event(code=1, signal=None), [], [started("refuses")], True),
         (event(code=1, signal=None), [], [started("any")], True),
         (event(code=1, signal=None), [], [started("ready")], False),
+        (event(code=1, signal=None), [], [started("any", **AT_ONCE)], True),
+        (event(code=1, signal=None, at_ns=26 + 10**9), [], [started("any", **AT_ONCE)], False),
+        (event(code=1, signal=None, at_ns=26 + 10**9), [], [started("any", wait=True, timeout_s=1)], True),
         (event(code=1, signal=None), [], [started("refuses", 21)], False),
         (event(code=1, signal=None), [], [started("refuses", 12, 15)], False),  # that was an earlier boot
         (event(code=143, signal=None), [], [], True),

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import time
 from collections.abc import Mapping, Sequence
@@ -47,6 +48,7 @@ class FakeProcess:
         self.allowed: list[int] = []
         self.exits: dict[int, Exit] = {}
         self.later_boots = False
+        self.may_refuse_s = 0.0
         self.limited: list[tuple[int, float]] = []
         self.log = Path("/nowhere") / f"{name}.log"
         self._orders = orders
@@ -67,7 +69,8 @@ class FakeProcess:
     def excused(self, ended: Exit) -> bool:
         return ended.boot in self.allowed and ended.signal != signal.SIGKILL
 
-    def allow_refusal(self) -> None:
+    def allow_refusal(self, for_s: float = math.inf) -> None:
+        self.may_refuse_s = for_s
         self.allowed.append(self.boot + 1)
 
     def allow_end(self, fault: int, *, later_boots: bool = False) -> None:

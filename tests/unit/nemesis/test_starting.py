@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -84,6 +85,14 @@ def test_a_start_without_waiting_asks_for_no_readiness(
     assert (b1.state, proof(lines, "healed")["ready"]) == (ProcessState.RUNNING, False)
     inject(nemesis, "kill", target="b1")  # in the middle of its boot
     assert phases(lines, 2) == ["planned", "injected", "confirmed"]
+
+
+@pytest.mark.parametrize(("wait", "may_s"), [(True, math.inf), (False, 7)])
+def test_a_boot_that_is_not_waited_for_may_refuse_for_the_time_of_its_start(
+    b1: Any, nemesis: Nemesis, wait: bool, may_s: float
+) -> None:
+    start(nemesis, target="b1", expect="any", wait=wait, timeout_s=7)
+    assert b1.may_refuse_s == may_s
 
 
 class Paused:
