@@ -12,8 +12,10 @@ import os
 import secrets
 import shutil
 import struct
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from cluster.processes.keeper_client import KeeperClient
@@ -33,6 +35,7 @@ _OWN_FOLDER = "lost+found"
 _SYNCED, _UNSYNCED = ".synced", ".unsynced"
 _PROBE_BYTES = 4096
 _UNMOUNT_TIMEOUT_S = 60.0
+_TIMEOUT_S = 30
 _SHUTDOWN = 0x8004587D  # EXT4_IOC_SHUTDOWN and XFS_IOC_GOINGDOWN are one number
 _WITHOUT_LOG_FLUSH = 2
 _MAKE: Mapping[str, tuple[str, ...]] = {
@@ -255,9 +258,18 @@ def unavailable_reason(kind: str = "ext4") -> str | None:
         return f"mounting needs root, this is user {os.geteuid()}"
     if not os.access(_CONTROL, os.R_OK | os.W_OK):
         return f"{_CONTROL} is {'not ours to use' if _CONTROL.exists() else 'missing'}"
-    needed = ("mount", "umount", f"mkfs.{kind}")
+    needed = ("unshare", "mount", "umount", f"mkfs.{kind}")
     missing = [tool for tool in needed if shutil.which(tool, path=SYSTEM_PATH) is None]
-    return f"{', '.join(missing)} not found" if missing else None
+    return f"{', '.join(missing)} not found" if missing else _forbidden()
+
+
+@cache
+def _forbidden() -> str | None:
+    """Why this root may not have the mounts that the keeper makes, as in a container; None when it may."""
+    argv, path = ["unshare", "--mount", "true"], {**os.environ, "PATH": SYSTEM_PATH}
+    done = subprocess.run(argv, env=path, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
+    seen = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+    return None if done.returncode == 0 else f"this root may not have mounts of its own: {seen}"
 
 
 def remedy(kind: str = "ext4") -> str:

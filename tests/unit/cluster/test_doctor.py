@@ -10,6 +10,7 @@ import pytest
 
 from cluster import doctor
 from cluster.releases import artifacts
+from cluster.servers import disks
 from protocol import java
 from protocol.addresses import FIRST_OCTET, AddressPlan
 from tests.unit.protocol.test_java import install
@@ -163,3 +164,22 @@ def test_a_socket_without_an_engine_is_named_in_words(
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path / place}")
     found = named("docker", doctor.checks())
     assert (found.state, found.seen) == ("warn", seen.format(path=tmp_path / place))
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("exit 0", None),
+        (
+            "echo unshare failed: Operation not permitted >&2; exit 1",
+            "this root may not have mounts of its own: unshare failed: Operation not permitted",
+        ),
+    ],
+)
+def test_a_root_that_may_not_mount_has_no_dedicated_disks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, reason: str | None
+) -> None:
+    (tmp_path / "unshare").write_text(f"#!/bin/sh\n{script}\n")
+    (tmp_path / "unshare").chmod(0o755)
+    monkeypatch.setattr(disks, "SYSTEM_PATH", str(tmp_path))
+    assert disks._forbidden.__wrapped__() == reason
