@@ -161,8 +161,8 @@ class Process(ABC):
     def wait_ready(self, timeout_s: float) -> None:
         """Climb the readiness ladder, rung by rung; each rung is recorded once per boot.
 
-        Raises ``NotReadyError`` after ``timeout_s``, ``UnplannedDeathError`` when the process ends; both name
-        the last rung and the log's last lines.
+        Raises ``NotReadyError`` after ``timeout_s`` and when the harness ends the process meanwhile,
+        ``UnplannedDeathError`` when it ends on its own; both name the last rung, and quote its log.
         """
         boot = self._running("become ready")
         deadline = time.monotonic() + timeout_s
@@ -170,6 +170,8 @@ class Process(ABC):
         for rung, reached in self._rungs():
             while not reached():
                 ended = self.ended(boot, POLL_S)
+                if ended is not None and boot in self._ordered:
+                    raise NotReadyError(f"{self.name} (boot {boot}) was ended after rung {last!r}")
                 if ended is not None:
                     raise UnplannedDeathError(self._death(ended, f" after rung {last!r}"))
                 if time.monotonic() > deadline:

@@ -17,7 +17,7 @@ from harness.registry import condition
 from plans.grammar.names import BookieName, ClientName, ServerName, one_of
 from plans.grammar.steps import Condition
 from protocol.addresses import bookie_id
-from protocol.errors import ContradictedError, NotReadyError
+from protocol.errors import ContradictedError, ServerError, UnplannedDeathError
 
 _AT_ONCE_S = 0.0
 _BEFORE_READY = ("journal_failed",)
@@ -45,7 +45,9 @@ def _is_ready(context: RunContext, name: str) -> tuple[bool, str]:
         return False, f"{name} is {process.state}"
     try:
         process.wait_ready(_AT_ONCE_S)
-    except NotReadyError as error:
+    except UnplannedDeathError:
+        raise
+    except ServerError as error:  # not yet, or a fault has just ended it
         return False, str(error)
     return True, f"{name} is ready in boot {process.boot}"
 

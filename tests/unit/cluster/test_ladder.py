@@ -142,6 +142,17 @@ def test_healing_one_fault_leaves_what_another_may_end(tmp_path: Path) -> None:
     assert process.excused(ends(process))
 
 
+def test_a_boot_that_the_harness_ends_meanwhile_is_not_said_to_have_died(tmp_path: Path) -> None:
+    def killed() -> bool:
+        process._ordered.add(1)
+        process._on_exit(Exit("b1", 1, None, 9, 1))
+        return False
+
+    process = Climber(tmp_path, ("listening", killed))
+    with pytest.raises(NotReadyError, match=r"b1 \(boot 1\) was ended after rung 'started'"):
+        process.wait_ready(5)
+
+
 def test_who_is_paused_stands_still_until_it_is_resumed(tmp_path: Path) -> None:
     process: Any = Climber(tmp_path)
     with subprocess.Popen(["sleep", "600"]) as sleeper:

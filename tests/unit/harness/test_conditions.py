@@ -13,10 +13,10 @@ from cluster.interface import Exit, ProcessState, Refusal
 from evidence.raw.journal import FENCE, KEY, MAGIC
 from evidence.recorders import Recorder
 from harness.conditions.ledgers import Acked, acked
-from harness.conditions.servers import Registered, refused, registered, said
+from harness.conditions.servers import Ready, Registered, ready, refused, registered, said
 from harness.conditions.storage import Checkpointed, FenceJournaled, checkpointed, fence_journaled
 from harness.recording.context import BootLogs, Ledgers
-from protocol.errors import ContradictedError, NotReadyError
+from protocol.errors import ContradictedError, NotReadyError, ServerError, UnplannedDeathError
 
 LINE = (
     "0 1795279559568 INFO  [main] DataIntegrityCheckImpl - Marking ledger {event=MARK_LIMBO, ledgerId=%d}\n"
@@ -72,6 +72,22 @@ def test_a_boot_that_is_ready_has_replayed_its_journal(tmp_path: Path) -> None:
         said(context, asked("journal_failed"))
     log.write_text("0 1795279559568 INFO  [main] Bookie - Exception while replaying journals\n")
     assert said(context, asked("journal_failed"))[0]
+
+
+def test_a_process_that_a_fault_ends_meanwhile_is_not_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context, errors = stage_with(Booting(), tmp_path / "log"), list[ServerError]()
+
+    def ended(process: Booting, timeout_s: float) -> None:
+        raise errors.pop()
+
+    monkeypatch.setattr(Booting, "wait_ready", ended)
+    errors.append(ServerError("b1 is down and cannot become ready"))
+    assert ready(context, Ready(target="b1")) == (False, "b1 is down and cannot become ready")
+    errors.append(UnplannedDeathError("b1 ended on its own"))
+    with pytest.raises(UnplannedDeathError):
+        ready(context, Ready(target="b1"))
 
 
 def test_that_a_log_could_be_read_is_nothing_said(tmp_path: Path) -> None:
