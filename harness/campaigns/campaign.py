@@ -153,5 +153,7 @@ def _tell(narrator: Narrator, at: str, outcome: Outcome) -> None:
     )
     if outcome.why:
         narrator.line(f"      {outcome.why}")
+    for defect in outcome.absent:
+        narrator.line(f"      not seen: {defect}")
     if outcome.status not in _STYLES and outcome.repeat:
         narrator.line(f"      again: {outcome.repeat}")

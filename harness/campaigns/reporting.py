@@ -80,7 +80,7 @@ def decision(
     """The exit code and why; ``left`` runs were not started because the time was over.
 
     Unknown is never a pass, unless the user chose to be only warned; nor is a campaign in which nothing
-    ran.
+    ran. A defect that shows sometimes may be absent, which fails nothing and is said.
     """
     found = counts(outcomes)
     for status, code in _CODES:
@@ -92,7 +92,10 @@ def decision(
         return ExitCode.UNKNOWN, f"not proven: {counted(left, 'run')} not started in time"
     if Status.AS_EXPECTED not in found:
         return ExitCode.UNKNOWN, "not proven: no run reached its end"
-    return ExitCode.AS_EXPECTED, "as expected"
+    absent, impossible = sum(bool(one.absent) for one in outcomes), found.get(Status.IMPOSSIBLE, 0)
+    besides = [f"in {counted(absent, 'run')} a defect that shows sometimes was not seen"] if absent else []
+    besides += [f"{counted(impossible, 'run')} impossible here"] if impossible else []
+    return ExitCode.AS_EXPECTED, "as expected" + (f" ({', '.join(besides)})" if besides else "")
 
 
 @dataclass(frozen=True)
@@ -166,6 +169,11 @@ class Conclusion:
         return [(one, earlier) for one in again for earlier in one.earlier or not_stored]
 
     @property
+    def absent(self) -> list[tuple[Outcome, str]]:
+        """Each defect that shows sometimes and did not, after the outcome of its run."""
+        return [(one, defect) for one in self.outcomes for defect in one.absent]
+
+    @property
     def failed(self) -> list[Outcome]:
         """The outcomes that need attention, the worst first."""
         order = list(Status)
@@ -192,6 +200,9 @@ def markdown(conclusion: Conclusion) -> str:
             (one.name, one.status, one.why, one.repeat and f"`{one.repeat}`") for one in conclusion.failed
         )
         lines += ["## To be looked at", "", *marks.table(("run", "result", "why", "repeat it"), rows), ""]
+    if conclusion.absent:
+        absent = ((one.name, defect) for one, defect in conclusion.absent)
+        lines += ["## Not seen", "", *marks.table(("run", "defect that shows sometimes"), absent), ""]
     if conclusion.repeated:
         rows = (
             (one.name, one.status, earlier.why, earlier.folder and f"`{RUNS}/{earlier.folder}`")
@@ -214,12 +225,15 @@ def markdown(conclusion: Conclusion) -> str:
 def notices(outcomes: Sequence[Outcome], *, unknown_warns: bool) -> Iterator[str]:
     """Workflow commands for what needs attention, one a line, each at the scenario's file."""
     for one in outcomes:
-        if one.status in (Status.AS_EXPECTED, Status.IMPOSSIBLE):
-            continue
-        level = "warning" if one.status is Status.UNKNOWN and unknown_warns else "error"
-        file = f"scenarios/{one.scenario}.yaml"
-        title = _data(one.name).replace(":", "%3A").replace(",", "%2C")
-        yield f"::{level} file={file},title={title}::{_data(f'{one.status}: {one.why}')}"
+        level, text = "error", f"{one.status}: {one.why}"
+        if one.status is Status.UNKNOWN and unknown_warns:
+            level = "warning"
+        elif one.status in (Status.AS_EXPECTED, Status.IMPOSSIBLE):
+            level, text = "notice", f"not seen: {', '.join(one.absent)}" if one.absent else ""
+        if text:
+            file = f"scenarios/{one.scenario}.yaml"
+            title = _data(one.name).replace(":", "%3A").replace(",", "%2C")
+            yield f"::{level} file={file},title={title}::{_data(text)}"
 
 
 def _data(text: str) -> str:

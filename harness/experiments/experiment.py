@@ -158,6 +158,8 @@ class Outcome:
     """Properties with an anomaly that nothing states; ``decision`` where a decision or a figure differed."""
     missed: bool = False
     """Whether a run that is ``unknown`` proves that what had to break did not."""
+    absent: tuple[str, ...] = ()
+    """Defects that the plan states as ``sometimes`` and that did not show."""
 
 
 def outcome_of(unit: Experiment, status: Status, **fields: Any) -> Outcome:

@@ -142,6 +142,7 @@ def _judge(order: JudgeOrder, judge: Judge) -> Outcome:
         acted=sum(sum(one.acts.values()) for one in seeded(mode.folder)),
         showed=(*broken, *((DECISION,) if mode.comparison.contradicted else ())),
         missed=mode.comparison.missed,
+        absent=() if experiment.breaks else mode.comparison.absent,
     )
     if error:
         outcome = ended_early(experiment, outcome, error)

@@ -94,6 +94,24 @@ def test_unknown_is_never_a_pass(
     assert (found, reason in why) == (code, True), why
 
 
+def test_a_defect_that_did_not_show_fails_nothing_and_is_named(tmp_path: Path) -> None:
+    outcomes = [
+        outcome_of(UNITS[0], Status.AS_EXPECTED, absent=("defect lac (covered_few) on <main>",)),
+        outcome_of(UNITS[1], Status.IMPOSSIBLE, why="mounting needs root"),
+        outcome_of(UNITS[2], Status.AS_EXPECTED),
+    ]
+    code, why = decision(outcomes, left=0, unfinished_fails=True)
+    not_seen = "in 1 run a defect that shows sometimes was not seen, 1 run impossible here"
+    assert (code, why) == (0, f"as expected ({not_seen})")
+    result = Conclusion(CAMPAIGN, outcomes, [], 0, why)
+    heads = "| run | defect that shows sometimes |\n|---|---|"
+    assert f"## Not seen\n\n{heads}\n| {UNITS[0]} |" in markdown(result)
+    assert "<td>defect lac (covered_few) on &lt;main&gt;</td>" in page(result, tmp_path)
+    (notice,) = notices(outcomes, unknown_warns=False)
+    assert notice.startswith("::notice file=scenarios/")
+    assert notice.endswith("::not seen: defect lac (covered_few) on <main>")
+
+
 def resumed(place: Path, units: Sequence[Experiment]) -> Store | None:
     return unfinished(place, units, lambda store: store.waiting(units))
 
@@ -312,6 +330,7 @@ def test_an_outcome_comes_back_as_it_was_kept(status: Status) -> None:
         earlier=(Earlier("a", "b"),),
         cpu_s=3.5,
         cpu_pressure=0.25,
+        absent=("defect lac",),
     )
     assert OUTCOME.validate_python(OUTCOME.dump_python(one, mode="json")) == one
 

@@ -139,6 +139,7 @@ def judged_as(comparison: Comparison, results: Path, monkeypatch: pytest.MonkeyP
     ("comparison", "status", "why"),
     [
         (Comparison(True, ("as expected: holds",)), Status.AS_EXPECTED, ""),
+        (Comparison(True, ("not seen this time",), absent=("defect lac",)), Status.AS_EXPECTED, ""),
         (Comparison(False, ("lost main",), unexpected=True), Status.ANOMALY, "protected: lost main"),
         (Comparison(False, ("read 3",), contradicted=True), Status.ANOMALY, "protected: read 3"),
         (
@@ -162,10 +163,11 @@ def test_the_outcome_of_a_run_is_that_of_its_exit_code(
         acted=7,
         showed=("order", "decision") if comparison.contradicted else ("order",),
         missed=comparison.missed,
+        absent=comparison.absent,
     )
     control = replace(EXPERIMENT, breaks=("order",))
     of_control = worker._judge(JudgeOrder(control, run), judge)
-    assert of_control.status is Status.AS_EXPECTED
+    assert (of_control.status, of_control.absent) == (Status.AS_EXPECTED, ())
     monkeypatch.setattr(worker, "whole_but_for_skipped_steps", lambda *_: False)
     of_control = worker._judge(JudgeOrder(control, run), judge)
     assert (of_control.status, "the evidence is not whole" in of_control.why) == (Status.UNKNOWN, True)
