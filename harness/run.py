@@ -27,12 +27,17 @@ from reports.seeded import seeded_lines
 from reports.text import mode_title, summary_markdown, verdict_lines
 
 
-def run(prepared: Prepared, judge: Judge, narrator: Narrator) -> RunResult:
-    """Run one request: each mode has its own cluster, folder and verdict."""
+def run(
+    prepared: Prepared, judge: Judge, narrator: Narrator, *, judged: list[ModeResult] | None = None
+) -> RunResult:
+    """Run one request: each mode has its own cluster, folder and verdict.
+
+    ``judged`` takes each mode's result, so that those before an error are not lost.
+    """
     plan = prepared.plan
     path = new_run(prepared.request.results, plan.name, prepared.seed)
     narrator.lines(introduction(prepared, path))
-    modes = []
+    modes = [] if judged is None else judged
     with ExitStack() as work:
         for mode in prepared.modes:
             folder = RunFolder.create(path, mode)

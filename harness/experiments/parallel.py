@@ -20,7 +20,7 @@ from harness.judging import Judge
 from harness.narrator import Narrator
 from harness.preparing import Prepared, introduction
 from harness.run import conclude, judge_mode, point_to_evidence, run
-from protocol.errors import FencepostError
+from protocol.errors import FencepostError, Interrupted
 from reports.results import ModeResult, RunResult
 from reports.text import mode_title
 
@@ -96,26 +96,48 @@ def run_each(prepared: Sequence[Prepared], judge: Judge, narrator: Narrator, *, 
     """Each result with its run's number (from 1), in the order in which the runs end.
 
     With ``parallel`` 1 this process records as well. The first error (``FencepostError``) ends the others,
-    which are in progress. Closing the iterator does so too.
+    which are in progress. Closing the iterator does so too. Before an error or Ctrl-C is raised, each run
+    that has not ended comes with the modes that were judged, if there are any.
     """
     parallel = min(parallel, sum(len(one.modes) for one in prepared))
-    if parallel > 1:
-        yield from _side_by_side(prepared, judge, narrator, parallel)
-        return
-    for number, one in enumerate(prepared, start=1):
-        _announce(number, len(prepared), narrator)
-        yield number, run(one, judge, narrator)
+    judged: dict[int, list[ModeResult]] = {}
+    try:
+        if parallel > 1:
+            yield from _side_by_side(prepared, judge, narrator, parallel, judged)
+            return
+        for number, one in enumerate(prepared, start=1):
+            _announce(number, len(prepared), narrator)
+            result = run(one, judge, narrator, judged=judged.setdefault(number, []))
+            del judged[number]
+            yield number, result
+    except (FencepostError, Interrupted):
+        for number, modes in judged.items():
+            if modes:
+                yield number, _result(prepared[number - 1], modes[0].folder.path.parent, modes)
+        raise
 
 
-def _side_by_side(prepared: Sequence[Prepared], judge: Judge, narrator: Narrator, parallel: int) -> Results:
+def _result(one: Prepared, path: Path, modes: Iterable[ModeResult]) -> RunResult:
+    in_order = sorted(modes, key=lambda result: one.modes.index(result.mode))
+    return RunResult(one.plan.name, one.seed, path, in_order)
+
+
+def _side_by_side(
+    prepared: Sequence[Prepared],
+    judge: Judge,
+    narrator: Narrator,
+    parallel: int,
+    judged: dict[int, list[ModeResult]],
+) -> Results:
+    """As :func:`run_each`; ``judged`` has the results of the modes of each run that has not ended."""
     recorders = Recorders(None, prepared[0].request.results, parallel)
     begun: list[ModeRun] = []
-    judged: dict[int, dict[str, ModeResult]] = {}
+    announced: set[int] = set()
 
     def begins(one: ModeRun) -> None:
         begun.append(one)
-        if one.number not in judged:
-            judged[one.number] = {}
+        if one.number not in announced:
+            announced.add(one.number)
             _announce(one.number, len(prepared), narrator)
             narrator.lines(introduction(one.prepared, one.path))
         narrator.line(f"  begins {one.mode}")
@@ -133,18 +155,15 @@ def _side_by_side(prepared: Sequence[Prepared], judge: Judge, narrator: Narrator
         for one, error, _ in work.enter_context(closing(ended)):
             if error:
                 raise error
-            modes = judged[one.number]
             ready = one.prepared
             narrator.line(f"{ready.plan.name}, seed {ready.seed}, {mode_title(one.mode)}", style="bold")
             with in_use(one.folder):
-                modes[one.mode] = judge_mode(one.folder, judge, narrator, keep=ready.request.keep)
+                result = judge_mode(one.folder, judge, narrator, keep=ready.request.keep)
             begun.remove(one)
-            if len(modes) == len(ready.modes):
-                in_order = [modes[mode] for mode in ready.modes]
-                yield (
-                    one.number,
-                    conclude(RunResult(ready.plan.name, ready.seed, one.path, in_order), narrator),
-                )
+            judged.setdefault(one.number, []).append(result)
+            if len(judged[one.number]) == len(ready.modes):
+                whole = _result(ready, one.path, judged.pop(one.number))
+                yield one.number, conclude(whole, narrator)
 
 
 def _announce(number: int, of: int, narrator: Narrator) -> None:

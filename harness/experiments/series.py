@@ -44,8 +44,8 @@ def run_series(
     narrator = Narrator(quiet=quiet or as_json)
     prepared = _repeated([prepare(request) for request in requests], times)
     with judging(prepared[0].request.results, master=master) as judge:
-        results = _results(prepared, judge, narrator, parallel, as_json=as_json)
-    return _finish(results, narrator, as_json=as_json)
+        results, error = _results(prepared, judge, narrator, parallel, as_json=as_json)
+    return _finish(results, narrator, error, as_json=as_json)
 
 
 def check_series(
@@ -99,21 +99,31 @@ def _repeated(prepared: Iterable[Prepared], times: int) -> list[Prepared]:
 
 def _results(
     prepared: Sequence[Prepared], judge: Judge, narrator: Narrator, parallel: int, *, as_json: bool
-) -> list[RunResult]:
-    """Every result; when an error or Ctrl-C ends the series, the results before it are reported first."""
+) -> tuple[list[RunResult], FencepostError | None]:
+    """Every result; when an error or Ctrl-C ends the series, the results before it are reported first.
+
+    An error after an anomaly that nothing states is not raised but returned: the anomaly is proven.
+    """
     results: dict[int, RunResult] = {}
     try:
         with closing(run_each(prepared, judge, narrator, parallel=parallel)) as ended:
             results.update(ended)  # each as it ends
     except (FencepostError, Interrupted) as error:
-        if results:
-            _report(_in_order(results), narrator, (error.exit_code, str(error)), as_json=as_json)
+        done = _in_order(results)
+        if isinstance(error, FencepostError) and exit_code(_modes(done))[0] is ExitCode.ANOMALY:
+            return done, error
+        if done:
+            _report(done, narrator, (error.exit_code, str(error)), as_json=as_json)
         raise
-    return _in_order(results)
+    return _in_order(results), None
 
 
 def _in_order(results: Mapping[int, RunResult]) -> list[RunResult]:
     return [results[number] for number in sorted(results)]
+
+
+def _modes(results: Iterable[RunResult]) -> list[ModeResult]:
+    return [mode for result in results for mode in result.modes]
 
 
 def exit_code(modes: Sequence[ModeResult]) -> tuple[ExitCode, str]:
@@ -131,9 +141,16 @@ def exit_code(modes: Sequence[ModeResult]) -> tuple[ExitCode, str]:
     return ExitCode.UNKNOWN, f"{wrong[0].mode}: {wrong[0].comparison.reasons[0]}"
 
 
-def _finish(results: Sequence[RunResult], narrator: Narrator, *, as_json: bool) -> int:
-    modes = [mode for result in results for mode in result.modes]
+def _finish(
+    results: Sequence[RunResult], narrator: Narrator, error: FencepostError | None = None, *, as_json: bool
+) -> int:
+    modes = _modes(results)
     code, reason = exit_code(modes)
+    if error is not None:
+        reason += f"; ended early: {error}"
+        narrator.line(f"ended early: {error}", style="red")
+        if error.remedy:
+            narrator.line(f"  next: {error.remedy}")
     _report(results, narrator, (code, reason), as_json=as_json)
     if not as_json:
         met = sum(mode.comparison.met for mode in modes)

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from cli.main import fencepost
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder, every_run
+from harness import run as spine
 from harness.cleaning import leftovers
 from harness.experiments import parallel, series
 from harness.experiments.series import exit_code
@@ -82,10 +83,18 @@ def _without_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "conclude", lambda result, _: result)
 
 
-def carried_out(runs: list[Prepared], record: Record, at_a_time: int = 2) -> list[RunResult]:
+def ended(
+    runs: list[Prepared], record: Record, at_a_time: int = 2
+) -> tuple[list[RunResult], FencepostError | None]:
     FakeRecorders.execute = staticmethod(record)
     judge: Any = SimpleNamespace(wait_warm=lambda: None)
     return series._results(runs, judge, Narrator(), at_a_time, as_json=False)
+
+
+def carried_out(runs: list[Prepared], record: Record, at_a_time: int = 2) -> list[RunResult]:
+    results, error = ended(runs, record, at_a_time)
+    assert error is None
+    return results
 
 
 def test_each_mode_is_a_job_and_each_run_has_one_folder(tmp_path: Path) -> None:
@@ -195,12 +204,64 @@ def test_runs_that_ended_before_an_error_or_an_interruption_are_counted(
     assert "run 2 of 2" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("at_a_time", [1, 2])
+@pytest.mark.parametrize("ending", [FencepostError("b1 did not start"), Interrupted(signal.SIGINT)], ids=str)
+@pytest.mark.parametrize("unexpected", [True, False])
+def test_no_error_after_an_anomaly_makes_it_a_failure_of_the_harness(
+    at_a_time: int,
+    ending: FencepostError | Interrupted,
+    unexpected: bool,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first of three modes is judged, then the second ends with an error."""
+    first = threading.Event()
+
+    def judge_mode(folder: RunFolder, *_: object, **__: object) -> ModeResult:
+        first.set()
+        return replace(UNEXPECTED if unexpected else AS_EXPECTED, mode=folder.mode, folder=folder)
+
+    def record(request: RunRequest, run: Path) -> Recording:
+        if request.modes == MODES[:1]:
+            return recorded(request, run)
+        assert first.wait(30)
+        raise ending
+
+    def recorded_here(prepared: Prepared, folder: RunFolder, *_: object) -> None:
+        folder.run_json.touch()
+        if folder.mode != MODES[0]:
+            raise ending
+
+    def trials(results: list[RunResult]) -> list[Trial]:
+        counted.extend(mode.mode for result in results for mode in result.modes)
+        return []
+
+    counted: list[str] = []
+    monkeypatch.setattr(spine, "record", recorded_here)
+    monkeypatch.setattr(spine, "introduction", lambda *_: ())
+    monkeypatch.setattr(spine, "judge_mode", judge_mode)
+    monkeypatch.setattr(parallel, "judge_mode", judge_mode)
+    monkeypatch.setattr(series, "trials", trials)
+    if isinstance(ending, Interrupted) or not unexpected:
+        with pytest.raises(type(ending), match=str(ending)):
+            ended([prepared(tmp_path)], record, at_a_time)
+        assert counted == [MODES[0]]
+        return
+    results, error = ended([prepared(tmp_path)], record, at_a_time)
+    assert error is ending
+    assert series._finish(results, Narrator(), error, as_json=False) == ExitCode.ANOMALY
+    assert counted == [MODES[0]]
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.endswith("exit 4: unprotected: lost main; ended early: b1 did not start")
+
+
 def test_a_single_mode_runs_in_this_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = Prepared(
         RunRequest(scenario=SCENARIO, results=tmp_path), prepared(tmp_path).plan, 5, MODES[:1], "4.18.0"
     )
     here = RunResult(SCENARIO, 5, tmp_path, [])
-    monkeypatch.setattr(parallel, "run", lambda *_: here)
+    monkeypatch.setattr(parallel, "run", lambda *_, **__: here)
     assert carried_out([one], lambda *_: pytest.fail("a worker was used"), at_a_time=8) == [here]
 
 
