@@ -177,7 +177,7 @@ def series_table(rows: Iterable[Row], stated: Iterable[Experiment]) -> list[str]
     lines: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         lines.setdefault((row.scenario, *_of_any_mode(row)), []).append(row)
-    rates = [line for row in rows for line in _rates(row)]
+    rates = [line for row in rows for line in _rates(row, plans)]
     wrong = _items(
         f"`{row.scenario}` {_of(row)}{_earlier(row, plans)}: {text}" for row in rows for text in row.wrong
     )
@@ -232,7 +232,8 @@ def _counts(rows: Iterable[Row]) -> str:
     return "; ".join(f"{count} {', '.join(named)}" for count, named in modes.items())
 
 
-def _rates(row: Row) -> Iterator[str]:
+def _rates(row: Row, plans: dict[tuple[str, ...], str]) -> Iterator[str]:
+    measured = f"{_of(row)}{_earlier(row, plans)}"
     for defect in row.sometimes:
         lowest, highest = interval(defect.shown, defect.of)
         limits = f"{percent(lowest, up=False)} to {percent(highest, up=True)}"
@@ -240,7 +241,7 @@ def _rates(row: Row) -> Iterator[str]:
             most = below(0, defect.of)
             limits = f"below {percent(most, up=True)}{': perhaps fixed' if most < _RARE else ''}"
         shown = f"{defect.shown} of {defect.of}"
-        yield f"| `{row.scenario}` | {_of(row)} | {defect.text} | {shown} | {limits} |"
+        yield f"| `{row.scenario}` | {measured} | {defect.text} | {shown} | {limits} |"
 
 
 def _of_any_mode(row: Row) -> tuple[str, ...]:

@@ -40,6 +40,16 @@ def test_the_table_is_made_of_the_counts(root: Path, rows: list[Row], units: lis
     assert between(root / "docs" / "series.md", PART) == made, "run scripts/bench scenarios --table"
 
 
+def test_no_two_rates_of_the_table_look_like_the_same_measurement(
+    rows: list[Row], units: list[Experiment]
+) -> None:
+    lines = series_table(rows, units)
+    rates = lines[lines.index("| scenario | with | defect | shown | rate |") + 2 :]
+    rates = [line.rsplit(" | ", 2)[0] for line in rates[: rates.index("")]]
+    assert len(rates) > 50
+    assert len(rates) == len(set(rates))
+
+
 def test_every_row_counts_a_scenario_that_there_is_and_adds_up(rows: list[Row]) -> None:
     assert len({(row.key, row.plan) for row in rows}) == len(rows)
     assert {row.scenario for row in rows} <= set(scenarios())
