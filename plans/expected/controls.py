@@ -3,7 +3,7 @@
 A control is executed and compared: it is a mode that the plan lists, a release, other values of the
 plan's parameters, or a step, and what it breaks is stated under ``expect``; or a defect that is seeded in
 BookKeeper, with the property that it breaks. A control that cannot run, or without a stated anomaly, is
-refused here.
+refused here; so is a step in a plan that a run without any failure meets.
 """
 
 from __future__ import annotations
@@ -92,6 +92,15 @@ def _step_problems(control: Control, plan: Plan) -> Iterator[tuple[str, str]]:
             on = f" on `{where}`" if where else ""
             what = f"that it breaks `{control.property}`" if control.property else "what it does"
             yield "step", f"nothing under `{mode}` states {what}{on}: a breaks, a defect or a decides"
+    if all(_as_promised(entry) for mode in plan.modes for entry in plan.expect.get(mode, ())):
+        yield "step", "a run in which every promise is kept meets each mode; state what breaks in each run"
+
+
+def _as_promised(entry: Expectation) -> bool:
+    """Whether a BookKeeper that keeps its promises meets the entry."""
+    if isinstance(entry, Decides):
+        return entry.outcome == "ok" and not entry.differs
+    return not _bites(entry, decides=False)
 
 
 def _ledger(plan: Plan, control: Control) -> str | None:

@@ -123,6 +123,33 @@ def test_a_control_that_cannot_run_is_refused(controlled: Try, control: str, mes
     assert message in str(error.value)
 
 
+SOMETIMES = "    - defect: {property: order, ledger: main, reference: a, rate: sometimes}\n"
+OK = "    - decides: {ledger: other, step: create, outcome: ok, document: aDIFFERS}\n"
+
+
+@pytest.mark.parametrize(
+    ("entry", "differs", "refused"),
+    [
+        (SOMETIMES, "", True),
+        (SOMETIMES.replace("sometimes", "always"), "", False),
+        (SOMETIMES, ", differs: a", False),
+    ],
+)
+def test_a_step_is_no_control_where_a_run_without_any_failure_is_as_expected(
+    entry: str, differs: str, refused: bool, tmp_path: Path, words: dict[str, Any]
+) -> None:
+    plan = PLAN.replace("CONTROL", "{step: other is made}").replace("[protected, journal]", "[protected]")
+    path = tmp_path / "plan.yaml"
+    path.write_text(
+        f"{plan[: plan.index('expect')]}expect:\n  protected:\n{entry}{OK.replace('DIFFERS', differs)}"
+    )
+    if not refused:
+        assert load(path, words).control[0].step == "other is made"
+        return
+    with pytest.raises(PlanError, match="a run in which every promise is kept meets each mode"):
+        load(path, words)
+
+
 def test_a_recorded_plan_is_read_whatever_its_control_was(controlled: Try) -> None:
     tree = plan_tree(controlled("{mode: protected}"))
     assert load_tree(tree | {"control": {"mode": "unprotected"}}).control[0].mode == "unprotected"
