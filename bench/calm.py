@@ -33,12 +33,12 @@ from plans.grammar.steps import Elapsed
 from plans.load import find, load
 from plans.models import Plan
 from protocol.errors import FencepostError
+from protocol.exit_codes import ExitCode
 from protocol.faults import UNPLANNED
 from protocol.modes import MODES
 
 SOAKS = ("soak/kill9", "soak/recovery", "soak/failover", "soak/forced", "soak/striped")
 """One for each load."""
-EXIT_CLEAN, EXIT_FLAGGED, EXIT_UNKNOWN = 0, 1, 3
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Calm:
 def command(
     times: int, first_seed: int, for_s: float, agent: bool, parallel: int, results: Path | None
 ) -> None:
-    """Live runs without faults: exit code 1 for an anomaly that is no known defect, 3 for an unknown run."""
+    """Live runs without faults: exit code 4 for an anomaly that is no known defect, 3 for an unknown run."""
     place = results or default_results() / "calm"
     ended: list[Calm] = []
     runs = list(requests(times, first_seed, for_s, place, agent=agent))
@@ -151,12 +151,12 @@ def injected(folder: RunFolder) -> list[str]:
     return sorted({f"{line['kind']} {line['target']}" for line in acted})
 
 
-def exit_code(ended: Sequence[Calm]) -> int:
+def exit_code(ended: Sequence[Calm]) -> ExitCode:
     """Of a bench whose runs ended so: an unknown run proves nothing, so it is no pass."""
     if any(calm.unstated for calm in ended):
-        return EXIT_FLAGGED
+        return ExitCode.ANOMALY
     unknown = any(calm.verdict.verdict is Verdict.UNKNOWN for calm in ended)
-    return EXIT_UNKNOWN if unknown else EXIT_CLEAN
+    return ExitCode.UNKNOWN if unknown else ExitCode.AS_EXPECTED
 
 
 def summary(ended: Sequence[Calm]) -> str:

@@ -50,7 +50,7 @@ def test_an_unknown_run_is_no_pass() -> None:
     assert summary([unknown, ended()]).endswith("; 1 valid, 1 unknown")
     assert exit_code([unknown, ended(), known]) == 3
     assert exit_code([ended(), known]) == 0
-    assert exit_code([unknown, ended("wrong_length", unstated=("metadata",))]) == 1
+    assert exit_code([unknown, ended("wrong_length", unstated=("metadata",))]) == 4
 
 
 def test_a_fault_or_a_process_that_ended_is_told(tmp_path: Path) -> None:
