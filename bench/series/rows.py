@@ -233,7 +233,9 @@ def _counts(rows: Iterable[Row]) -> str:
 
 
 def _rates(row: Row, plans: dict[tuple[str, ...], str]) -> Iterator[str]:
-    measured = f"{_of(row)}{_earlier(row, plans)}"
+    earlier = _earlier(row, plans)
+    digest = f" `{row.plan[:4]}`" if earlier and row.plan else ""  # there may be several earlier ones
+    measured = f"{_of(row)}{earlier}{digest}"
     for defect in row.sometimes:
         lowest, highest = interval(defect.shown, defect.of)
         limits = f"{percent(lowest, up=False)} to {percent(highest, up=True)}"

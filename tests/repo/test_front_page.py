@@ -112,6 +112,14 @@ def test_every_finding_has_the_form_of_a_bug_report(root: Path) -> None:
     assert {page.name: missing for page in pages if (missing := missing_parts(page.read_text()))} == {}
 
 
+def test_every_page_that_a_plan_refers_to_names_its_scenario(root: Path) -> None:
+    reference = re.compile(r"reference: (?:&\w+ )?(docs/findings/[\w-]+\.md)")
+    plans = {f"{plan.parent.name}/{plan.stem}": plan for plan in (root / "scenarios").glob("*/*.yaml")}
+    pages = {(name, page) for name, plan in plans.items() for page in reference.findall(plan.read_text())}
+    assert len(pages) > 50
+    assert sorted((name, page) for name, page in pages if name not in (root / page).read_text()) == []
+
+
 def test_each_page_begins_with_the_effect_that_the_index_has(root: Path) -> None:
     findings = root / "docs" / "findings"
     index = (findings / "README.md").read_text()
