@@ -9,7 +9,7 @@ so: "no series yet".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,10 +18,11 @@ import pytest
 
 from bench.series.rows import Row, read_rows
 from bench.series.units import stated_units
+from checkers.judging.verdict import SAFETY
 from cluster.releases.versions import DEFAULT_VERSION
 from harness.vocabulary import words
 from plans.expected.controls import effect
-from plans.expected.expectations import Breaks, Decides, Defect, Expectation
+from plans.expected.expectations import PROPERTIES, Breaks, Decides, Defect, Expectation, Measures
 from plans.load import find, load
 from plans.models import Plan
 from plans.versions import within
@@ -157,6 +158,27 @@ def test_what_the_page_says_is_what_the_series_came_to(root: Path, claims: list[
     rows = read_rows(root / "docs" / "series.json")
     measured = [row for row in rows if row.plan in present or not row.wrong]
     assert [claim for claim in claims if unlike_its_series(claim, measured)] == []
+
+
+def test_a_property_that_fails_no_run_judges_no_promise_that_holds(root: Path) -> None:
+    """A safety property counts in every run; another one only where a plan requires or states it."""
+    idle = {
+        promise: others
+        for _, promise, cell, judges in rows(root)
+        if re.search(r"\bholds\b", cell, re.IGNORECASE) and NAME.search(cell)
+        if (others := set(re.findall(r"`([a-z]+)`", judges)) - {*SAFETY} - counting(NAME.findall(cell)))
+    }
+    assert idle == {}
+
+
+def counting(names: Iterable[str]) -> set[str]:
+    """The properties that a plan among ``names`` requires, counts or makes a statement about."""
+    found: set[str] = set()
+    for plan in map(plan_of, names):
+        stated = [entry for mode in plan.modes for entry in plan.expect.get(mode, ())]
+        found |= {*(plan.required or PROPERTIES), *(kind.split("/")[0] for kind in plan.counting or ())}
+        found |= {entry.property for entry in stated if isinstance(entry, Breaks | Defect | Measures)}
+    return found
 
 
 @pytest.mark.parametrize(
