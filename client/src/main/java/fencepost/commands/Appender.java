@@ -76,6 +76,7 @@ final class Appender implements BackgroundJob {
             }
         } finally {
             idle = true;
+            tally.changed();
         }
         tally.await(t -> t.outstanding() == 0, Long.MAX_VALUE / 2);
         copied.await(t -> t.outstanding() == 0, Long.MAX_VALUE / 2);

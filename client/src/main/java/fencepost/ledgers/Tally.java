@@ -54,6 +54,11 @@ public final class Tally {
         return firstError;
     }
 
+    /** What a condition asks for beside the counts has changed. */
+    public synchronized void changed() {
+        notifyAll();
+    }
+
     /**
      * Waits until {@code condition} holds.
      *

@@ -110,8 +110,11 @@ public final class TransactionLog {
                 }
             }
             case OpCode.multi -> {
-                for (Txn part : ((MultiTxn) record).getTxns()) {
-                    one(header, part.getType(), part(part));
+                List<Txn> parts = ((MultiTxn) record).getTxns();
+                if (parts.stream().noneMatch(part -> part.getType() == OpCode.error)) { // one fails, all fail
+                    for (Txn part : parts) {
+                        one(header, part.getType(), part(part));
+                    }
                 }
             }
             default -> {

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import fencepost.history.Outcome;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.bookkeeper.client.BKException.Code;
 import org.junit.jupiter.api.Test;
 
@@ -46,6 +47,26 @@ class TallyTest {
         tally.ended(Outcome.OK, 0, 0);
         tally.ended(Outcome.OK, 0, 1);
         assertTrue(waited.get());
+    }
+
+    @Test
+    void whoWaitsForSomethingElseIsToldOfItsChange() throws Exception {
+        AtomicBoolean idle = new AtomicBoolean();
+        Thread waits = new Thread(() -> {
+            try {
+                tally.await(t -> idle.get(), 60_000_000_000L);
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        });
+        waits.start();
+        while (waits.getState() != Thread.State.TIMED_WAITING) {
+            Thread.onSpinWait();
+        }
+        idle.set(true);
+        tally.changed();
+        waits.join(20_000);
+        assertFalse(waits.isAlive());
     }
 
     @Test

@@ -70,6 +70,16 @@ class TransactionLogTest {
     }
 
     @Test
+    void aTransactionOfManyThatFailedChangedNothing() throws IOException {
+        try (FileTxnLog log = log()) {
+            append(log, OpCode.multi, new MultiTxn(List.of(
+                    new Txn(OpCode.setData, bytes(new SetDataTxn("/ledgers/a", hello, 1))),
+                    new Txn(OpCode.error, bytes(new ErrorTxn(-103))))));
+        }
+        assertEquals(List.of(), read());
+    }
+
+    @Test
     void passesOverALastTransactionThatWasCutOff() throws IOException {
         firstAndHalfOfTheSecond();
         List<String> lines = read();
