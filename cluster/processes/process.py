@@ -161,8 +161,8 @@ class Process(ABC):
     def wait_ready(self, timeout_s: float) -> None:
         """Climb the readiness ladder, rung by rung; each rung is recorded once per boot.
 
-        Raises ``NotReadyError`` after ``timeout_s`` and when the harness ends the process meanwhile,
-        ``UnplannedDeathError`` when it ends on its own; both name the last rung, and quote its log.
+        Raises ``NotReadyError`` after ``timeout_s``, ``UnplannedDeathError`` when the process ends on its
+        own; both name the last rung and quote its log. ``NotReadyError`` also when the harness ends it.
         """
         boot = self._running("become ready")
         deadline = time.monotonic() + timeout_s
