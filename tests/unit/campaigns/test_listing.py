@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from cluster.releases.versions import DEFAULT_VERSION
 from harness.campaigns import listing
-from harness.campaigns.listing import control_runs, shard, units_of
+from harness.campaigns.listing import control_runs, setting_text, shard, units_of
 from harness.campaigns.reporting import Conclusion, markdown, page
 from harness.campaigns.sensitivity import experiments_with
-from harness.experiments.experiment import Experiment, Status, digest_of, outcome_of
+from harness.experiments.experiment import V2, Experiment, Status, digest_of, outcome_of
 from harness.preparing import with_changes
 from harness.vocabulary import words
 from plans.campaign import Campaign, campaigns, load_campaign
@@ -25,6 +25,7 @@ from plans.exploring.profile import DEFAULT
 from plans.load import find, scenarios
 from plans.load import load as plan_of
 from plans.models import Plan
+from plans.reading.document import everything, parse_file
 from plans.versions import within
 from protocol.errors import PlanError, UsageError
 
@@ -195,6 +196,20 @@ def test_the_campaign_defects_has_each_known_defect_that_a_short_scenario_shows(
         if not name.startswith("soak/") and any(isinstance(entry, Defect) for entry in stated):
             known.add(name)
     assert known - run == {"bp46/many-ledgers"}
+
+
+def test_each_value_for_which_a_plan_states_something_is_run_by_a_campaign(listed: Listed) -> None:
+    """As the plan's default, as a control, or as a value that a campaign sets; the series run `v2`."""
+    run = {(unit.scenario, *pair) for name in campaigns() for unit in listed(name) for pair in unit.settings}
+    stated = set()
+    for name in scenarios():
+        tree = parse_file(find(name)).tree
+        run |= {(name, parameter, setting_text(value)) for parameter, value in tree.get("vary", {}).items()}
+        items = (value for _, value in everything(tree) if isinstance(value, dict))
+        only = (pair for item in items for pair in item.get("only", {}).items())
+        stated |= {(name, parameter, setting_text(value)) for parameter, value in only if parameter != V2}
+    assert len(stated) > 50
+    assert sorted(stated - run) == []
 
 
 def test_a_campaign_runs_controls_that_are_a_release_or_other_parameters(load: Load) -> None:
