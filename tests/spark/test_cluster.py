@@ -21,7 +21,7 @@ from pipeline.session import Session
 from tests.spark.standalone import Standalone, environment, standalone
 
 ROOT = Path(__file__).resolve().parents[2]
-SHAPE = Shape(1, 140_000, census=True, frames=True)
+SHAPE = Shape(1, 70_000, census=True, frames=True)
 """Enough for several segments, tasks and buckets."""
 
 
