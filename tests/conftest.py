@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+pytest.register_assert_rewrite("tests.nemesis_contract")
 settings.register_profile("fencepost", deadline=None)
 settings.register_profile("long", deadline=None, derandomize=False, print_blob=True)
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

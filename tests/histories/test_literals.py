@@ -7,7 +7,7 @@ from checkers.log.models import STRONGEST, forbidden
 from plans.expected.expectations import PROPERTIES
 from tests.histories.literals_log import LITERALS
 from tests.histories.story import chunk, kinds_found
-from tests.histories.test_log_stories import CONVICTED
+from tests.histories.test_log_stories import ANOMALIES
 
 FINDINGS = [f"{checker.name}/{kind}" for checker in CHECKERS for kind in checker.kinds]
 
@@ -16,10 +16,10 @@ STATABLE = [checker for checker in CHECKERS if checker.name in PROPERTIES]
 
 def test_every_finding_of_every_checker_has_a_history():
     assert sorted(LITERALS) == sorted(FINDINGS)
-    assert set(CONVICTED) == set(forbidden(STRONGEST))
+    assert set(ANOMALIES) == set(forbidden(STRONGEST))
 
 
-def test_every_checker_but_the_one_that_convicts_nobody_may_find_something():
+def test_every_checker_but_evidence_has_kinds_of_findings():
     assert [checker.name for checker in CHECKERS if not checker.kinds] == ["evidence"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from checkers.log.checker import SearchLimits, judge_log
 from evidence.findings import Verdict
 from tests.histories.log_story import Txn, append, ok, read, story
-from tests.histories.test_log_stories import CONVICTED, SEEN
+from tests.histories.test_log_stories import ANOMALIES, SEEN
 
 NOTHING = SearchLimits(edges=0)
 
@@ -39,7 +39,7 @@ def test_a_limit_is_no_matter_to_a_model_that_allows_the_class() -> None:
 
 
 def test_a_cycle_of_two_needs_no_search() -> None:
-    assert judge_log(story(*CONVICTED["G2-item"]), limits=NOTHING).counts == {"G2-item": 1}
+    assert judge_log(story(*ANOMALIES["G2-item"]), limits=NOTHING).counts == {"G2-item": 1}
 
 
 def test_what_theory_proves_is_told_without_a_witness() -> None:

@@ -13,7 +13,7 @@ BY_NAME = {each.name for each in CLASSES}
 SEEN = ok(read("z", 1)), ok(append("z", 1))
 """Something that was read, so that there is enough to judge by."""
 
-CONVICTED: dict[str, tuple[Txn, ...]] = {
+ANOMALIES: dict[str, tuple[Txn, ...]] = {
     "G0": (
         ok(append("x", 1), append("y", 1)),
         ok(append("x", 2), append("y", 2)),
@@ -108,9 +108,9 @@ LAWFUL: dict[str, tuple[Txn, ...]] = {
 }
 
 
-@pytest.mark.parametrize("kind", CONVICTED)
+@pytest.mark.parametrize("kind", ANOMALIES)
 def test_an_anomaly_is_told_by_its_name_and_no_other_cycle(kind: str) -> None:
-    judgement = judge_log(story(*CONVICTED[kind]))
+    judgement = judge_log(story(*ANOMALIES[kind]))
     assert judgement.verdict is Verdict.ANOMALY
     assert judgement.counts[kind] == 1
     [found] = [finding for finding in judgement.findings if finding.kind == kind]
@@ -150,7 +150,7 @@ def test_an_element_appended_twice_leaves_it_open() -> None:
 
 
 def test_the_proof_says_who_and_why() -> None:
-    [finding] = judge_log(story(*CONVICTED["G-single-realtime"])).findings
+    [finding] = judge_log(story(*ANOMALIES["G-single-realtime"])).findings
     assert finding.text == "G-single-realtime: the shortest cycle among 2 transactions has 2"
     assert finding.proof == (
         "T1 is process 2, operation 2: read x []",

@@ -97,7 +97,7 @@ def test_a_checker_that_sees_nothing_lets_mutants_survive_and_they_are_shown_wit
     assert "2 survived" in result.output
 
 
-def test_a_checker_that_accuses_everybody_is_shown_as_well(monkeypatch):
+def test_a_checker_that_finds_fault_with_every_history_is_shown_as_well(monkeypatch):
     eager = tuple(Eager() if checker.name == "order" else checker for checker in CHECKERS)
     monkeypatch.setattr("tests.histories.mutations.registry.CHECKERS", eager)
     result = CliRunner().invoke(trial, ["mutation", "--mutants", "2", "--operator", "final_read_removed"])

@@ -35,13 +35,13 @@ def runs(rules, seeds):
 
 
 @pytest.mark.parametrize("rules", RULES)
-def test_a_writer_that_counts_its_answers_is_not_convicted(rules):
+def test_a_writer_that_counts_its_answers_has_no_anomaly(rules):
     for seed, simulation in runs(rules, range(8)):
         assert not acked_too_soon(simulation), seed
 
 
 @pytest.mark.parametrize("rules", RULES)
-def test_a_writer_that_tells_ok_one_answer_too_soon_is_convicted_of_these_adds_alone(rules, monkeypatch):
+def test_a_writer_that_tells_ok_one_answer_too_soon_is_reported_for_these_adds_alone(rules, monkeypatch):
     as_due, early = Writer._acknowledge, set()
 
     def hasty(self):

@@ -60,7 +60,7 @@ def test_every_property_from_the_wire_is_judged():
 
 
 @pytest.mark.parametrize("variant", LAWFUL)
-def test_lawful_runs_convict_nobody(variant):
+def test_lawful_runs_have_no_anomaly(variant):
     valid = Counter()
     for seed in range(1000, 1020):
         verdict = verdict_of(simulated(seed, **LAWFUL[variant]))
@@ -86,7 +86,7 @@ HASTY = {
 
 
 @pytest.mark.parametrize("kind", HASTY)
-def test_a_hasty_recoverer_is_convicted_where_nobody_else_can_have_closed(kind):
+def test_a_hasty_recoverer_is_reported_where_nobody_else_can_have_closed(kind):
     seen = 0
     truth_is, settings = HASTY[kind]
     for seed in range(2000, 2080 if kind == "fenced_too_few" else 2040):
@@ -107,7 +107,7 @@ def the_writer_may_have_closed(simulation, ledger):
 
 
 @pytest.mark.parametrize("variant", ["contested", "old protocol", "messages late and twice"])
-def test_a_bookie_that_denies_what_it_took_is_convicted_of_each_entry(variant):
+def test_a_bookie_that_denies_what_it_took_is_reported_for_each_entry(variant):
     """Except for ledgers that it may have forgotten."""
     seen = Counter()
     for seed in range(2000, 2030):
@@ -130,7 +130,7 @@ def may_forget(simulation, bookie, ledger):
     )
 
 
-def test_a_bookie_that_hides_its_limbo_is_convicted_of_what_it_denied():
+def test_a_bookie_that_hides_its_limbo_is_reported_for_what_it_denied():
     seen = Counter()
     for seed in range(2000, 2040):
         simulation = simulated(seed, bugs=Bugs(hides_limbo=True), dated=1.0, **LAWFUL["bookies in limbo"])

@@ -48,7 +48,7 @@ def took_though_fenced(judgement):
 @pytest.mark.parametrize("bugs", BUGS)
 @pytest.mark.parametrize("rules", RULES)
 @pytest.mark.parametrize("old_protocol", [False, True])
-def test_fencing_convicts_exactly_of_what_happened(bugs, rules, old_protocol):
+def test_fencing_reports_exactly_what_happened(bugs, rules, old_protocol):
     seen = Counter()
     for seed in range(700, 712):
         settings = {"bugs": BUGS[bugs], "rules": RULES[rules], "old_protocol": old_protocol, "dated": 1.0}

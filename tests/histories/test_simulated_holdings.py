@@ -161,7 +161,7 @@ def test_it_does_not_matter_where_the_rows_were_cut(variant):
 
 
 @pytest.mark.parametrize("variant", ["some of it is flushed", "few bookies", "contested"])
-def test_a_bookie_that_denies_what_its_disk_held_is_convicted_of_each_entry(variant):
+def test_a_bookie_that_denies_what_its_disk_held_is_reported_for_each_entry(variant):
     seen = 0
     settings = {**RUNS[variant], "flushes": True, "bugs": Bugs(denies=0.3)}
     for seed, _, history, facts, verdict in runs(range(3200, 3215), **settings):

@@ -79,7 +79,7 @@ def test_simulated_runs_are_judged_as_their_twins_judge_them(seed):
     assert as_text(judge(pieces, run)) == as_text(verdict)
 
 
-def test_a_copy_taken_away_convicts_only_where_it_was_owed():
+def test_a_copy_taken_away_is_an_anomaly_only_where_it_was_owed():
     """A present answer of the judged pass turned into an absent one, in valid histories."""
     owed = others = 0
     for seed in range(120):
@@ -100,7 +100,7 @@ def test_a_copy_taken_away_convicts_only_where_it_was_owed():
     assert others > 20
 
 
-def test_all_bookies_moved_into_one_rack_convict_wherever_two_are_wanted():
+def test_all_bookies_moved_into_one_rack_are_an_anomaly_wherever_two_are_wanted():
     misplaced = 0
     for seed in range(300):
         history, run = FAMILIES["metadata"].make(seed)

@@ -61,7 +61,7 @@ def test_it_says_what_its_twin_says_wherever_rows_are_cut(page):
     assert seen > 10
 
 
-def test_its_mutation_convicts_exactly_when_it_is_illegal(page):
+def test_its_mutation_is_an_anomaly_exactly_when_it_is_illegal(page):
     reached = set()
     for seed in range(60):
         dice = Random(seed)
@@ -73,7 +73,7 @@ def test_its_mutation_convicts_exactly_when_it_is_illegal(page):
     assert reached == {True, False}
 
 
-def test_simulated_runs_accuse_nobody(page):
+def test_simulated_runs_have_no_anomaly(page):
     for seed in range(5):
         simulation = simulated(seed, contest=1.0)
         assert not kinds_found(judged(page, [simulation.history()], simulation.facts())), seed

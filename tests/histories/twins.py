@@ -54,9 +54,10 @@ def acked_entries(history: list[Fact], ledger: int) -> set[int]:
     return acked
 
 
-def tells(row: Row) -> bool:
-    telling = (Kind.ADD, Kind.OPEN, Kind.READ, Kind.LAC, Kind.FORCE)
-    return row["kind"] in telling and ok(row) and received_lac(row) >= 0
+def reports_lac(row: Row) -> bool:
+    """Whether the caller got a LAC."""
+    with_lac = (Kind.ADD, Kind.OPEN, Kind.READ, Kind.LAC, Kind.FORCE)
+    return row["kind"] in with_lac and ok(row) and received_lac(row) >= 0
 
 
 def received_lac(row: Row) -> int:
@@ -70,7 +71,7 @@ def promised_before_close(history: list[Fact], ledger: int) -> set[int]:
     for row in operations(history, *Kind):
         if row["ledger"] != ledger:
             continue
-        if tells(row):
+        if reports_lac(row):
             promised |= set(range(received_lac(row) + 1))
         if row["kind"] == Kind.ENTRY and ok(row) and row["entry"] >= 0 and not has(row, Flag.UNCONFIRMED):
             promised.add(row["entry"])
@@ -338,9 +339,9 @@ def damaged_copies(history: list[Fact]) -> set[tuple[int, int]]:
 
 def lac(history: list[Fact]) -> TwinResult:
     things: Things = Counter()
-    tellings = [row for row in operations(history, *Kind) if tells(row)]
+    reports = [row for row in operations(history, *Kind) if reports_lac(row)]
     for ledger in ledgers_of(history):
-        mine = [row for row in tellings if row["ledger"] == ledger]
+        mine = [row for row in reports if row["ledger"] == ledger]
         back = [row for row in operations(history, *Kind) if row["ledger"] == ledger and is_lower(row)]
         if back:
             things["went_back", ledger] = len(back)
@@ -351,27 +352,27 @@ def lac(history: list[Fact]) -> TwinResult:
             beyond = range(first["last_entry"] + 1, max(later, default=-1) + 1)
             things |= Counter(("beyond_close", ledger, entry) for entry in beyond)
         things |= Counter(("covers_unsent", ledger, entry) for entry in unsent(history, ledger, mine))
-    return concluded(things, bool(tellings))
+    return concluded(things, bool(reports))
 
 
 def is_lower(row: Row) -> bool:
     """Whether the handle's LAC was lower than before; -1 is none at all of a read, which returns no LAC."""
     if row["kind"] == Kind.READ:
-        return tells(row) and row["lac"] < row["lac_before"]
+        return reports_lac(row) and row["lac"] < row["lac_before"]
     handles = row["kind"] in (Kind.ADD, Kind.OPEN, Kind.LAC, Kind.FORCE)
     return handles and ok(row) and row["lac"] < row["lac_before"]
 
 
-def unsent(history: list[Fact], ledger: int, tellings: list[Row]) -> set[int]:
+def unsent(history: list[Fact], ledger: int, reports: list[Row]) -> set[int]:
     """Entries that no client sent, under a LAC received before any recovery (of adds: beyond the add)."""
     if not complete_chain(history, ledger) or was_put_back(history, ledger):
         return set()
     began = [row["earliest_ns"] for row in chain(history, ledger) if row["state"] == 2]
     if began:
-        tellings = [row for row in tellings if row["kind"] != Kind.ADD or row["lac"] > row["entry"]]
-        tellings = [row for row in tellings if row["completed_ns"] < min(began)]
+        reports = [row for row in reports if row["kind"] != Kind.ADD or row["lac"] > row["entry"]]
+        reports = [row for row in reports if row["completed_ns"] < min(began)]
     adds = [row for row in operations(history, Kind.ADD) if row["ledger"] == ledger]
     if not any(row["entry"] >= 0 for row in adds):
         return set()
     tried = {row["entry"] for row in adds if row["outcome"] != Outcome.FAIL}
-    return set(range(max(map(received_lac, tellings), default=-1) + 1)) - tried
+    return set(range(max(map(received_lac, reports), default=-1) + 1)) - tried

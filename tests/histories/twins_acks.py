@@ -6,7 +6,7 @@ from checkers.judging.contract import RunFacts
 from evidence.codes import NEVER, Direction, Kind, Message, Outcome, Status
 from tests.histories.rows import Row, complete_chain, proven, rows, write_set
 from tests.histories.story import Fact
-from tests.histories.twins import received_lac, tells
+from tests.histories.twins import received_lac, reports_lac
 
 Added = tuple[int, int, int]
 """(ledger, entry, client)."""
@@ -191,7 +191,7 @@ def covers_unacked(history: list[Fact], run: RunFacts) -> set[tuple[int, int]]:
     adds = [row for row in rows(history, "operations") if row["kind"] == Kind.ADD]
     adds = [row for row in adds if row["entry"] >= 0 and row["outcome"] != Outcome.FAIL]
     found = set()
-    for record in filter(tells, rows(history, "operations")):
+    for record in filter(reports_lac, rows(history, "operations")):
         ledger, at_ns = record["ledger"], record["completed_ns"]
         versions = [row for row in rows(history, "ledgers") if row["ledger"] == ledger]
         recovered = any(row["state"] == 2 and row["earliest_ns"] <= at_ns for row in versions)

@@ -17,7 +17,7 @@ from tests.histories.twins_kept import harmed, only_stopped, synced, wiped_since
 from tests.histories.twins_recovery import CLOSED, number
 
 
-def said(history: list[Fact]) -> list[Row]:
+def entry_answers(history: list[Fact]) -> list[Row]:
     """Answers about entries that one known boot gave."""
     return [row for row in proven(history) if row["ledger"] >= 0 and row["entry"] >= 0]
 
@@ -53,8 +53,8 @@ def owed_limbo(history: list[Fact], row: Row, run: RunFacts) -> bool:
 
 
 def has_served(history: list[Fact], bookie: int, boot: int, run: RunFacts) -> bool:
-    mine = [r for r in said(history) if (r["bookie"], r["boot"]) == (bookie, boot)]
-    return "answering" in boots(run, bookie)[boot] or any(says(r) for r in mine)
+    mine = [r for r in entry_answers(history) if (r["bookie"], r["boot"]) == (bookie, boot)]
+    return "answering" in boots(run, bookie)[boot] or any(denies(r) or took(r) for r in mine)
 
 
 def marked(history: list[Fact], row: Row, run: RunFacts, boot: int) -> bool:
@@ -88,22 +88,18 @@ def took(row: Row) -> bool:
     return row["kind"] in (Message.ADD, Message.RECOVERY_ADD) and row["status"] == Status.EOK
 
 
-def shows(row: Row) -> bool:
+def returned(row: Row) -> bool:
     return row["kind"] in (Message.READ, Message.RECOVERY_READ) and row["status"] == Status.EOK
-
-
-def says(row: Row) -> bool:
-    return denies(row) or took(row)
 
 
 def answered(history: list[Fact], run: RunFacts, held: set[tuple[int, ...]]) -> Things:
     """The anomalies of ``answers`` except denials of what disks ``held``, once for each boot."""
     found = set()
-    for row in filter(denies, said(history)):
+    for row in filter(denies, entry_answers(history)):
         if row["received_ns"] >= excused_ns(history, row, run):
             continue
         where = (row["bookie"], row["boot"], row["ledger"], row["entry"])
-        for ack in filter(took, said(history)):
+        for ack in filter(took, entry_answers(history)):
             same = (ack["bookie"], ack["boot"], ack["ledger"], ack["entry"]) == where
             if same and ack["received_ns"] < row["asked_ns"]:
                 found.add(("denied_own_ack", *where))
@@ -115,9 +111,9 @@ def answered(history: list[Fact], run: RunFacts, held: set[tuple[int, ...]]) -> 
                 found.add(("denied_durable", *where))
         if owed_limbo(history, row, run):
             found.add(("limbo_not_shown", *where))
-        for show in filter(shows, said(history)):
-            same = (show["bookie"], show["boot"], show["ledger"], show["entry"]) == where
-            if same and show["received_ns"] < row["asked_ns"] and not harmed(row, run):
+        for earlier in filter(returned, entry_answers(history)):
+            same = (earlier["bookie"], earlier["boot"], earlier["ledger"], earlier["entry"]) == where
+            if same and earlier["received_ns"] < row["asked_ns"] and not harmed(row, run):
                 found.add(("denied_own_show", *where))
     found -= {("denied_durable", *where) for kind, *where in found if kind == "denied_flushed"}
     found -= {("denied_durable", *where) for where in held}

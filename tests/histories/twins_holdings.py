@@ -33,13 +33,13 @@ def loss_class(history: list[Fact], run: RunFacts, ledger: int, entry: int) -> s
             return "forged"
     acks = [row for row in rows(history, "frames") if is_ack(row, ledger, entry)]
     boots = {(row["bookie"], row["boot"]) for row in acks if sure(row)}
-    if any(boot[0] in shown(history, ledger, entry) for boot in boots):
+    if any(boot[0] in bookies_with_copy(history, ledger, entry) for boot in boots):
         return "unexplained"
     if any(never_lost(history, run, boot, ledger, entry) for boot in boots):
         return "unexplained"
     if not boots or not all(sure(row) for row in acks) or not complete_chain(history, ledger):
         return "undetermined"
-    if shown(history, ledger, entry):
+    if bookies_with_copy(history, ledger, entry):
         return "undetermined"
     boots |= on_disks(history, ledger, entry)
     first = min(death(run, boot)[0] for boot in boots)
@@ -207,8 +207,8 @@ def on_disks(history: list[Fact], ledger: int, entry: int) -> set[Boot]:
     return {(row["bookie"], row["boot"]) for row in held if row["entry"] <= entry <= row["last"]}
 
 
-def shown(history: list[Fact], ledger: int, entry: int) -> set[int]:
-    """Bookies that showed a copy in the last pass."""
+def bookies_with_copy(history: list[Fact], ledger: int, entry: int) -> set[int]:
+    """Bookies whose answer in the last pass was a copy."""
     present = [row for row in last_pass(history) if row["holding"] == Holding.PRESENT]
     return {row["bookie"] for row in present if (row["ledger"], row["entry"]) == (ledger, entry)}
 

@@ -13,7 +13,7 @@ from tests.histories.twins import (
     TwinResult,
     has_no_metadata,
     received_lac,
-    tells,
+    reports_lac,
     was_put_back,
     was_released,
 )
@@ -52,11 +52,11 @@ def replicas(history: list[Any], run: Any) -> TwinResult:
             entries += 1
             owing = set.intersection(*(write_set(version, entry) for version in possible))
             answers = {bookie: _answers(mine, ledger, entry, run.bookies.get(bookie, -1)) for bookie in owing}
-            having = {bookie for bookie, rows in answers.items() if _says(rows, Holding.PRESENT)}
+            having = {bookie for bookie, rows in answers.items() if _any_is(rows, Holding.PRESENT)}
             negative = {
                 bookie
                 for bookie, rows in answers.items()
-                if _says(rows, Holding.ABSENT) or _says(rows, Holding.DAMAGED)
+                if _any_is(rows, Holding.ABSENT) or _any_is(rows, Holding.DAMAGED)
             }
             lacking, unsure = negative - having, owing - having - negative
             without |= lacking | unsure
@@ -121,7 +121,7 @@ def _possible(chain: list[Any], began: int, ended: int) -> list[Any]:
 
 
 def _lac(history: list[Any], ledger: int) -> int:
-    results = [row for row in rows(history, "operations") if row["ledger"] == ledger and tells(row)]
+    results = [row for row in rows(history, "operations") if row["ledger"] == ledger and reports_lac(row)]
     return max((received_lac(row) for row in results if not has(row, Flag.FINAL)), default=-1)
 
 
@@ -129,7 +129,7 @@ def _answers(rows: list[Any], ledger: int, entry: int, bookie: int) -> list[Any]
     return [row for row in rows if (row["ledger"], row["entry"], row["bookie"]) == (ledger, entry, bookie)]
 
 
-def _says(rows: list[Any], holding: Holding) -> bool:
+def _any_is(rows: list[Any], holding: Holding) -> bool:
     return any(row["holding"] == holding for row in rows)
 
 
@@ -165,14 +165,16 @@ def _not_copied(
     for entry in range(last + 1):
         owing = set.intersection(*(write_set(version, entry) for version in possible))
         answers = {name: _answers(census, chain[0]["ledger"], entry, run.bookies[name]) for name in owing}
-        having = {name for name, rows in answers.items() if _says(rows, Holding.PRESENT)}
+        having = {name for name, rows in answers.items() if _any_is(rows, Holding.PRESENT)}
         for before, after in pairwise(chain):
             old, new = (_fragment(version, entry) for version in (before, after))
             is_last = old["first_entry"] == before["fragments"][-1]["first_entry"]
             if old["first_entry"] != new["first_entry"] or (is_last and before["state"] != 3):
                 continue
             for bookie in {one.split(":")[0] for one in set(new["bookies"]) - set(old["bookies"])} & owing:
-                no = _says(answers[bookie], Holding.ABSENT) and not _says(answers[bookie], Holding.DAMAGED)
+                no = _any_is(answers[bookie], Holding.ABSENT) and not _any_is(
+                    answers[bookie], Holding.DAMAGED
+                )
                 lossy = lost_state(run, run.bookies[bookie], during[1])
                 if no and having and bookie not in having and not lossy:
                     found.add((chain[0]["ledger"], entry))

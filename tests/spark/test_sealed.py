@@ -87,7 +87,7 @@ def test_a_history_that_came_later_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("other", ["writer-001-000002", "writer-0001-000001", "reader-001-000001"])
-def test_a_history_that_is_there_twice_convicts_nobody(tmp_path: Path, other: str) -> None:
+def test_a_history_that_is_there_twice_leaves_the_verdict_unknown(tmp_path: Path, other: str) -> None:
     folder = make(tmp_path, CLEAN, silent=("reader",))
     whole = (folder.operations / "writer-001-000001.hist").read_bytes()
     (folder.operations / f"{other}.hist").write_bytes(whole)
@@ -96,7 +96,7 @@ def test_a_history_that_is_there_twice_convicts_nobody(tmp_path: Path, other: st
     assert any(other in damage for damage in verdict.damage)
 
 
-def test_changed_transactions_convict_nobody(tmp_path: Path) -> None:
+def test_changed_transactions_leave_the_verdict_unknown(tmp_path: Path) -> None:
     folder = make(tmp_path, LOST)
     assert judged(folder).verdict is Verdict.ANOMALY
     with folder.transactions.open("a") as file:

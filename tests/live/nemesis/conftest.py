@@ -22,7 +22,7 @@ from cluster.waiting import wait_until
 from nemesis.nemesis import Nemesis
 from protocol.addresses import FIRST_OCTET, LAST_OCTET, AddressPlan, client_numbers
 from tests.live.nemesis.reader import PATIENCE_S, hang_up
-from tests.unit.nemesis.fault_stories import Lines
+from tests.nemesis_contract.fault_stories import Lines
 
 PROXY = Path(__file__).parents[3] / "proxy" / "bin" / "fencepost-proxy"
 SOURCES = {"b1": 1, "b2": 2, "b3": 3, **client_numbers(["writer", "recoverer"])}

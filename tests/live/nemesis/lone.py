@@ -17,7 +17,7 @@ from evidence.collect.logs import LogEvent
 from harness.recording.context import BootLogs
 from nemesis.nemesis import Nemesis
 from protocol.addresses import bookie_id
-from tests.unit.nemesis.fault_stories import Lines, inject, start
+from tests.nemesis_contract.fault_stories import Lines, inject, start
 
 ENTRIES = 20
 _TIMEOUT_S = 120
@@ -80,12 +80,12 @@ class Lone:
         found: Mapping[str, Any] = next(one for one in self.lines[::-1] if one["phase"] == "injected")
         return found["proof"]  # type: ignore[no-any-return]
 
-    def boots(self, **step: Any) -> Refusal | None:
+    def start(self, **step: Any) -> Refusal | None:
         """Start it, by default until it is ready; how it refused, if that was allowed."""
         refusal: Refusal | None = start(self.nemesis, target="b1", **step)
         return refusal
 
-    def settled(self) -> str:
+    def outcome_of_boot(self) -> str:
         """The result of a boot that was not awaited: ``ready``, ``refused`` or ``failed to replay``.
 
         After the last the process stays, but serves no requests.
@@ -117,7 +117,7 @@ class Lone:
         if self.process.state is not ProcessState.DOWN:
             self.end("kill")
         self.wipe(cookie="remove_everywhere")
-        self.boots()
+        self.start()
 
     def _ask(self, do: str, **parameters: Any) -> Any:
         reply = self.cluster.clients["writer"].call(do, timeout_s=_TIMEOUT_S, **parameters)

@@ -15,7 +15,7 @@ import pytest
 from nemesis.nemesis import Nemesis
 from tests.live.clusters import running
 from tests.live.nemesis.lone import ENTRIES, Lone
-from tests.unit.nemesis.fault_stories import WHOLE, Lines
+from tests.nemesis_contract.fault_stories import WHOLE, Lines
 
 KEPT = {"present": ENTRIES}
 BITS = 4000
@@ -50,8 +50,8 @@ def to(how: str, snapshot: str) -> dict[str, str]:
 
 def answers_after_boot(lone: Lone, ledger: int) -> dict[str, int]:
     """The answers of its next boot, or how the boot ended when it does not answer."""
-    lone.boots(expect="any", wait=False)
-    outcome = lone.settled()
+    lone.start(expect="any", wait=False)
+    outcome = lone.outcome_of_boot()
     return lone.holds(ledger) if outcome == "ready" else {outcome: 1}
 
 

@@ -17,7 +17,7 @@ from cluster.toxiproxy import Rest
 from protocol.addresses import QUORUM_PORT, AddressPlan
 from protocol.errors import LinkError, UsageError
 from tests.live.nemesis.conftest import BOOKIES, SOURCES, Proxy, open_links
-from tests.unit.nemesis.fault_stories import LinkStories
+from tests.nemesis_contract.fault_stories import LinkStories
 
 Connect = Callable[..., socket.socket]
 PATIENCE_S = 20.0

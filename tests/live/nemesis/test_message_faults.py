@@ -12,7 +12,7 @@ from cluster.waiting import wait_until
 from evidence.codes import ErrorCode, Status
 from nemesis.nemesis import Nemesis
 from tests.live.clusters import healing, running
-from tests.unit.nemesis.fault_stories import WHOLE, Lines, inject, phases, proof
+from tests.nemesis_contract.fault_stories import WHOLE, Lines, inject, phases, proof
 
 QUORUMS = {"ensemble": 3, "write_quorum": 3, "ack_quorum": 2}
 PROTOCOLS = {"v3": {}, "v2": {"useV2WireProtocol": "true"}}

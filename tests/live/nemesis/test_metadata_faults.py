@@ -23,7 +23,7 @@ from nemesis.nemesis import Nemesis
 from protocol.metadata import LedgerState
 from protocol.modes import MODES
 from tests.live.clusters import healing
-from tests.unit.nemesis.fault_stories import Lines, inject, proof, start
+from tests.nemesis_contract.fault_stories import Lines, inject, proof, start
 
 ONE = {"ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
 CLOCK = WallClock.of({"wall_ns": 0, "monotonic_ns": 0}, None)

@@ -11,7 +11,7 @@ import pytest
 from cluster.interface import ProcessState
 from nemesis.nemesis import Nemesis
 from tests.live.clusters import healing, running
-from tests.unit.nemesis.fault_stories import Lines, ProcessStories, inject, phases, proof, start
+from tests.nemesis_contract.fault_stories import Lines, ProcessStories, inject, phases, proof, start
 
 QUORUMS = {"ensemble": 3, "write_quorum": 3, "ack_quorum": 2}
 

@@ -19,8 +19,8 @@ from protocol.addresses import AddressPlan
 from protocol.errors import LinkError, UsageError
 from tests.live.nemesis.conftest import BOOKIES, SOURCES, Proxy, open_links
 from tests.live.nemesis.reader import LEDGER, Bookie, Reader
-from tests.unit.nemesis.fault_stories import Lines, inject
-from tests.unit.nemesis.message_stories import TO_B1, MessageStories
+from tests.nemesis_contract.fault_stories import Lines, inject
+from tests.nemesis_contract.message_stories import TO_B1, MessageStories
 
 PAIR = ("writer", "b1")
 

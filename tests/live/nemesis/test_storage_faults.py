@@ -19,7 +19,7 @@ from nemesis.nemesis import Nemesis
 from plans.grammar.steps import Start
 from tests.live.clusters import running
 from tests.live.nemesis.lone import ENTRIES, Lone
-from tests.unit.nemesis.fault_stories import WHOLE, Lines, inject, phases, proof
+from tests.nemesis_contract.fault_stories import WHOLE, Lines, inject, phases, proof
 
 KEPT, NO_LEDGER = {"present": ENTRIES}, {"no ledger": ENTRIES}
 OTHER = "4.17.2"
@@ -60,7 +60,7 @@ def test_with_its_cookies_kept_it_boots_and_denies_what_was_wiped(
     ledger = lone.written()
     lone.end(how)
     lone.wipe(what=what, cookie="keep")
-    assert lone.boots() is None
+    assert lone.start() is None
     assert lone.holds(ledger) == left
 
 
@@ -69,8 +69,8 @@ def test_a_journal_that_the_mark_names_has_to_be_there(lone: Lone) -> None:
     lone.written()
     lone.end("stop")
     lone.wipe(what="journal", cookie="keep")
-    lone.boots(wait=False)
-    assert lone.settled() == "failed to replay"
+    lone.start(wait=False)
+    assert lone.outcome_of_boot() == "failed to replay"
     assert b"Recovery log" in lone.cluster.bookie("b1").log.read_bytes()
     assert lone.process.state is ProcessState.RUNNING
     assert "b1" not in lone.cluster.metadata.registered()
@@ -82,11 +82,11 @@ def test_a_missing_cookie_is_refused_until_it_is_removed_everywhere(lone: Lone) 
     lone.end("stop")
     for what in ("journal", "all"):
         lone.wipe(what=what, cookie="remove")
-        refusal = lone.boots(expect="refuses")
+        refusal = lone.start(expect="refuses")
         assert refusal is not None and refusal.ended.code == 2
         assert any("InvalidCookieException" in line for line in refusal.log_lines), refusal.log_lines
     lone.wipe(what="all", cookie="remove_everywhere")
-    assert lone.boots() is None
+    assert lone.start() is None
     assert lone.holds(ledger) == NO_LEDGER
     assert lone.cluster.metadata.cookie("b1") is not None
     lone.nemesis.heal()
@@ -98,7 +98,7 @@ def test_a_journal_wiped_with_its_cookie_forgotten_is_taken_for_a_new_disk(lone:
     ledger = lone.written()
     lone.end("kill")
     lone.wipe(what="journal", cookie="remove_everywhere")
-    assert lone.boots() is None
+    assert lone.start() is None
     assert lone.holds(ledger) == NO_LEDGER
 
 
@@ -107,7 +107,7 @@ def test_a_refusal_is_seen_by_a_condition_and_by_the_log(lone: Lone) -> None:
     lone.end("stop")
     lone.wipe(what="journal")
     assert not refused(context, Refused(target="b1"))[0]
-    assert lone.boots(expect="any", wait=False) is None
+    assert lone.start(expect="any", wait=False) is None
     result = wait_until(lambda: refused(context, Refused(target="b1")), 60, "b1 to refuse")
     assert "refused with exit code 2" in result
     assert said(context, Said(target="b1", event="cookie_refused"))[0]
@@ -145,8 +145,8 @@ def test_a_bookie_with_two_ledger_directories_looks_where_an_id_belongs(lone: Lo
     assert (even % 2, odd % 2) == (0, 1)
     lone.end("stop")
     more = {"ledgerDirectories": "ledgers,more"}
-    assert lone.boots(expect="refuses", conf=more) is not None
-    assert lone.boots(conf={"allowStorageExpansion": True}) is None
+    assert lone.start(expect="refuses", conf=more) is not None
+    assert lone.start(conf={"allowStorageExpansion": True}) is None
     assert (lone.holds(even), lone.holds(odd)) == (KEPT, NO_LEDGER)
     assert set(lone.process.places()) == {"journal", "ledgers", "more"}
     lone.end("stop")

@@ -224,7 +224,7 @@ def test_an_error_of_a_run_is_its_result_and_the_next_goes_on(carried: Any) -> N
     assert len(tallies(found)) == 1
 
 
-def test_an_error_of_judging_ends_the_series_and_accuses_no_scenario(carried: Any) -> None:
+def test_an_error_of_judging_ends_the_series_and_is_the_result_of_no_scenario(carried: Any) -> None:
     with pytest.raises(FencepostError, match="Spark is gone"):
         carried(True, JudgementError("Spark is gone"))
 

@@ -52,7 +52,7 @@ def denied(what=None, status=ENOENTRY, *, at=20, **columns):
 @pytest.mark.parametrize("ack", [add(3), write_back(3)])
 @pytest.mark.parametrize("what", [plain_read(3), read(3)])
 @pytest.mark.parametrize("status", [ENOENTRY, ENOLEDGER])
-def test_a_boot_that_denies_what_it_acknowledged_is_convicted(ack, what, status):
+def test_a_boot_that_denies_what_it_acknowledged_violates_answers(ack, what, status):
     assert found(answered("writer", "b1", ack, at=10), denied(what, status)) == OWN
 
 
@@ -248,7 +248,7 @@ def in_limbo(*parts, servers=CRASH, guarded=("b1",), **run):
     return found(*(parts or (OPEN, denied(boot=2))), servers=servers, guarded=frozenset(guarded), **run)
 
 
-def test_a_protected_bookie_that_denies_after_a_crash_is_convicted():
+def test_a_protected_bookie_that_denies_after_a_crash_violates_answers():
     assert in_limbo() == LIMBO
     judgement = judgement_of(OPEN, denied(boot=2), servers=CRASH, guarded=frozenset({"b1"}))
     assert judgement.findings[0].proof[0] == (

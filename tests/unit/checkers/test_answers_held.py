@@ -29,7 +29,7 @@ def found(*parts, **run):
 
 
 @pytest.mark.parametrize("what", [plain_read(3), read(3)])
-def test_a_bookie_that_denies_what_its_disk_held_is_convicted(what):
+def test_a_bookie_that_denies_what_its_disk_held_violates_answers(what):
     assert found(DISK, denied(what)) == HELD
 
 
@@ -44,7 +44,7 @@ def test_the_proof_names_the_death_and_the_denial():
     assert finding.proof[1].startswith("b1 (boot 2) answered no such entry to reader's read of entry 3")
 
 
-def test_a_disk_that_lacked_it_or_another_bookies_disk_accuses_nobody():
+def test_a_disk_that_lacked_it_or_another_bookies_disk_is_no_anomaly():
     assert judgement_of(on_disk(1, 4, 9), denied()).verdict is Verdict.VALID
     assert not found(on_disk(1, 3, ledger=2), denied())
     others = (*SERVERS, *boot(2, killed=50), copied(2, at=60))

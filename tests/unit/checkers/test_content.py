@@ -114,7 +114,7 @@ def test_three_writings_of_one_entry_are_told_each():
         [closed(0), copies(b3={"size_bytes": 64, "number": 1}), copies()],  # repaired since
     ],
 )
-def test_where_different_copies_convict_nobody(more):
+def test_where_different_copies_are_no_anomaly(more):
     assert not content(WHOLE, *more).findings
 
 

@@ -254,7 +254,7 @@ def test_metadata_that_vanishes_without_a_delete_is_an_anomaly():
     assert "1 ledger vanished" in verdict.headline
 
 
-def test_metadata_that_vanishes_convicts_nobody_when_histories_are_torn():
+def test_metadata_that_vanishes_is_no_anomaly_when_histories_are_torn():
     for run in ({"damage": ("operations: writer torn",)}, {"complete": False}):
         judgement = durability(acked(0), created(), closed(0), vanished(), **run)
         assert judgement.verdict is Verdict.UNKNOWN
@@ -311,7 +311,7 @@ def test_nothing_promised_is_nothing_proven():
     assert durability(unsure(0), created(), closed(-1)).verdict is Verdict.UNKNOWN
 
 
-def test_torn_evidence_is_never_valid_and_still_convicts():
+def test_torn_evidence_is_never_valid_and_still_has_its_anomaly():
     assert durability(acked(0), good_ending(0), complete=False).verdict is Verdict.UNKNOWN
     assert durability(acked(0), created(), closed(-1), complete=False).verdict is Verdict.ANOMALY
 

@@ -61,7 +61,7 @@ def test_an_add_invoked_after_the_close_was_seen_is_not_acknowledged_beyond_its_
         refused(0, invoked_ns=101),
     ],
 )
-def test_what_may_have_been_under_way_or_was_not_acknowledged_convicts_nobody(add):
+def test_what_may_have_been_under_way_or_was_not_acknowledged_is_no_anomaly(add):
     assert not fencing(add, CLOSED).findings
 
 
@@ -290,7 +290,7 @@ def test_answers_that_promise_no_fence(fence):
 
 
 @pytest.mark.parametrize("status", [Status.ENOENTRY, Status.ENOLEDGER])
-def test_an_explicit_negative_to_fencing_is_noted_and_convicts_nobody(status):
+def test_an_explicit_negative_to_fencing_is_noted_and_is_no_anomaly(status):
     judgement = fencing(created(), fenced(2, 20, status=status), took(5, 2, 22), took(6, 2, 23))
     assert not judgement.findings
     (note,) = [note for note in judgement.notes if "took" in note]
@@ -310,7 +310,7 @@ def test_a_delete_before_or_after_the_fence_is_told(at_ns, when):
     assert finding.proof[1] == expected
 
 
-def test_boots_that_were_not_recorded_whole_convict_nobody():
+def test_boots_that_were_not_recorded_whole_are_no_anomaly():
     history = [created(), fenced(2, 20), took(5, 2, 22)]
     assert fencing(*history).findings
     assert not fencing(*history, damage=("servers: line 3",)).findings
@@ -325,7 +325,7 @@ def test_what_it_takes_to_be_valid():
 
 
 @pytest.mark.parametrize("table", ["operations", "ledgers", "frames", "servers"])
-def test_damage_leaves_it_unknown_and_what_is_there_still_convicts(table):
+def test_damage_leaves_it_unknown_and_what_is_there_is_still_an_anomaly(table):
     damage = (f"{table}: something is missing",)
     judgement = fencing(acked(0), created(), closed(0, 1, latest_ns=50), damage=damage)
     assert judgement.verdict is Verdict.UNKNOWN

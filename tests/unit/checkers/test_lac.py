@@ -75,7 +75,7 @@ def test_a_lac_told_after_a_close_and_beyond_it():
     assert not lac(*history, lac_read(2, invoked_ns=11)).findings
 
 
-def test_a_lac_told_before_the_close_or_at_an_unknown_time_does_not_convict():
+def test_a_lac_told_before_the_close_or_at_an_unknown_time_is_no_anomaly():
     assert not lac(created(), closed(2, latest_ns=10), lac_read(4, invoked_ns=10)).findings
     assert not lac(created(), closed(2), lac_read(4, invoked_ns=11)).findings
 

@@ -218,7 +218,7 @@ def test_one_version_seen_at_two_times_is_one():
     assert not verdict_on(created(), created(latest_ns=9)).findings
 
 
-def test_a_gap_is_not_seen_and_convicts_nobody():
+def test_a_gap_is_not_seen_and_is_no_anomaly():
     judgement = verdict_on(created(**GROWN), metadata(3, 1, **GROWN))
     assert judgement.verdict is Verdict.VALID
     assert judgement.seen["not_seen"] == 2

@@ -22,7 +22,7 @@ def test_an_ensemble_over_two_racks_is_valid():
     assert judgement.seen == {"racks": 3, "ledgers": 1, "fragments": 1}
 
 
-def test_an_ensemble_in_one_rack_convicts_and_names_the_racks():
+def test_an_ensemble_in_one_rack_is_an_anomaly_that_names_the_racks():
     judgement = judged(created(), closed(9))
     assert findings_of(judgement) == [("too_few_racks", 1, 0, 9)]
     assert judgement.findings[0].text == "ledger 1: entries 0..9: a write set in 1 of 2 racks"
@@ -90,6 +90,6 @@ def test_without_racks_nothing_is_judged_unless_the_plan_requires_it():
     assert (judgement.verdict, judgement.notes) == ("unknown", ("the plan gives no racks",))
 
 
-def test_damaged_evidence_convicts_nobody():
+def test_damaged_evidence_is_no_anomaly():
     judgement = judged(created(), closed(9), damage=("ledgers: changed",))
     assert (judgement.verdict, findings_of(judgement)) == ("unknown", [])

@@ -86,7 +86,7 @@ def test_a_version_that_is_missing_behind_a_restore_is_not_seen() -> None:
     assert put_back.startswith("ledger 1: metadata put back")
 
 
-def test_a_close_upon_metadata_that_is_behind_accuses_nobody() -> None:
+def test_a_close_upon_metadata_that_is_behind_is_no_anomaly() -> None:
     grown = {"fragments": {0: ("b1", "b2", "b3"), 1: ("b1", "b2", "b4")}}
     history = [
         THREE_ACKED,
@@ -101,7 +101,7 @@ def test_a_close_upon_metadata_that_is_behind_accuses_nobody() -> None:
     assert any("put back from version 1 to version 0" in note for note in verdict.judgements["closing"].notes)
 
 
-def test_a_close_before_the_restore_still_convicts() -> None:
+def test_a_close_before_the_restore_is_still_an_anomaly() -> None:
     """Of entries that were promised before it as well: at 2 they were acknowledged."""
     for at, below in ((2, []), (3, [("closed_below", 1, 2)])):
         undone = [created(), closed(0), back(0, earliest_ns=at), later(closed(2, 1), 101)]
@@ -127,7 +127,7 @@ def test_a_ledger_that_is_open_again_has_no_end_that_proves_a_loss() -> None:
     assert verdict.judgements["closing"].undecided == (1,)
 
 
-def test_a_close_convicts_again_once_the_metadata_is_what_it_had_been() -> None:
+def test_a_close_is_an_anomaly_again_once_the_metadata_is_what_it_had_been() -> None:
     history = [
         THREE_ACKED,
         *(

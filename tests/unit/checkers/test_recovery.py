@@ -367,7 +367,7 @@ def test_nothing_is_found_where_an_answer_may_be_missing(damaged):
     assert not judgement.findings
 
 
-def test_a_run_that_was_not_closed_in_order_convicts_nobody():
+def test_a_run_that_was_not_closed_in_order_is_no_anomaly():
     assert judgement_of(recovered(), recovery(4, denied=("b1",)), complete=False).verdict is Verdict.UNKNOWN
 
 

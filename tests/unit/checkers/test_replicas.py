@@ -57,7 +57,7 @@ def test_a_ledger_that_is_everywhere_is_valid():
     assert judgement.seen == {"ledgers": 1, "entries": 10, "copies": 30, "marked_ledgers": 0}
 
 
-def test_a_copy_that_is_missing_convicts_and_names_who_lacks_it_and_since_when():
+def test_a_copy_that_is_missing_is_an_anomaly_that_names_who_lacks_it_and_since_when():
     boots = boot(2, began=1, killed=500) + boot(2, 2, began=600)
     judgement = judged(
         ledger(), shown({1: ALL, 2: range(4), 3: ALL}, last=9), servers=(*quiet(), *boots), began_ns=0
@@ -108,7 +108,7 @@ def test_the_bookie_that_took_anothers_place_owes_what_the_other_had():
     assert kinds(judged(before, after, shown(held, last=9))) == [("under_replicated", 3, 9)]
 
 
-def test_a_change_while_the_census_asks_convicts_neither_the_old_nor_the_new_bookie():
+def test_a_change_while_the_census_asks_is_no_anomaly_of_the_old_or_the_new_bookie():
     after = closed(9, number=2, fragments={0: ("b1", "b2", "b4")}, earliest_ns=1050, latest_ns=1060)
     held = {1: ALL, 2: ALL, 3: (), 4: ()}
     assert kinds(judged(ledger(), after, shown(held, last=9))) == []
@@ -141,7 +141,7 @@ def test_the_first_of_the_two_last_passes_counts():
     assert judged(ledger(), lacking, early).verdict == "valid"
 
 
-def test_different_copies_convict():
+def test_different_copies_are_an_anomaly():
     history = [
         (table, {**row, "size_bytes": 64} if row["bookie"] == 2 and row["entry"] == 3 else row)
         for table, row in whole()
@@ -157,7 +157,7 @@ def test_a_copy_that_nobody_owes_may_differ():
     assert judged(ledger(), history).verdict == "valid"
 
 
-def test_a_bookie_that_is_down_is_named_and_not_convicted():
+def test_a_bookie_that_is_down_is_named_and_is_no_anomaly():
     boots = boot(1, began=1) + boot(2, began=1) + boot(3, began=1, stopped=500)
     history = shown({1: ALL, 2: ALL, 3: ()}, last=9, holding=Holding.UNKNOWN)
     judgement = judged(ledger(), history, servers=(*quiet(), *boots))
@@ -303,7 +303,7 @@ def test_of_two_bookies_that_one_mark_names_the_first_death_counts():
     assert judged(ledger(), seconds_later(), servers=rows).seen["full_replication_ms"] == 520
 
 
-def test_damaged_evidence_convicts_nobody():
+def test_damaged_evidence_is_no_anomaly():
     for damage in ("census: torn", "ledgers: changed", "servers: torn", "faults: torn"):
         judgement = judged(lacking_copies(), damage=(damage,))
         assert (judgement.verdict, kinds(judgement)) == ("unknown", [])

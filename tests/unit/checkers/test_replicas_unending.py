@@ -28,7 +28,7 @@ def repairing(*rows, parts=ON_B4, held=ALL, without=(), faults=(KILLED,), tries=
     return judged(parts, shown({1: ALL, 2: held, 4: ALL}, last=9), servers=servers, faults=faults, **run)
 
 
-def test_a_repair_that_fails_again_and_again_convicts_though_the_mark_stays():
+def test_a_repair_that_fails_again_and_again_is_an_anomaly_though_the_mark_stays():
     judgement = repairing()
     assert (judgement.verdict, kinds(judgement)) == ("anomaly", [("never_repaired", -1, -1)])
     assert judgement.counts["never_repaired"] == 1
@@ -102,7 +102,7 @@ def after_a_move(*parts, servers=STILL_MARKED, **run):
     return judged(*(parts or (MOVED,)), shown(held, last=9), servers=servers, **run)
 
 
-def test_a_bookie_named_by_a_repair_before_it_has_the_copies_convicts_though_the_mark_stays():
+def test_a_bookie_named_by_a_repair_before_it_has_the_copies_is_an_anomaly_though_the_mark_stays():
     judgement = after_a_move()
     assert (judgement.verdict, kinds(judgement)) == ("anomaly", [("not_copied", 3, 9)])
     assert judgement.findings[0].text == (
@@ -152,7 +152,7 @@ def audited(*rows, parts=ON_B4, gone=GONE, audits=AUDITS, faults=(KILLED,)):
     return kinds(judged(parts, census, servers=[*gone, *audits, *rows], faults=faults))
 
 
-def test_a_ledger_that_audits_pass_over_although_its_bookie_is_gone_convicts():
+def test_a_ledger_that_audits_pass_over_although_its_bookie_is_gone_is_an_anomaly():
     assert audited() == [("not_marked", -1, -1)]
     assert audited(audits=AUDITS[2:]) == []
     assert audited(audits=[*audit(61, 65), *AUDITS[2:]]) == [("not_marked", -1, -1)]
@@ -235,7 +235,7 @@ def test_a_read_only_bookie_is_gone_when_that_registration_has_vanished():
     assert audited(*removed, again, audits=(), gone=gone) == []
 
 
-def test_a_mark_that_goes_while_its_bookie_is_gone_and_still_named_convicts():
+def test_a_mark_that_goes_while_its_bookie_is_gone_and_still_named_is_an_anomaly():
     removed = (marked(105, "b4"), unmarked(200))
     assert audited(*removed, audits=()) == [("unmarked_unrepaired", -1, -1)]
     assert audited(*removed, marked(300, "b4"), unmarked(400), audits=()) == [("unmarked_unrepaired", -1, -1)]

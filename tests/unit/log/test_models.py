@@ -74,7 +74,7 @@ def test_a_stronger_model_forbids_no_less(model: str) -> None:
     assert all(forbidden(weaker) <= forbidden(model) for weaker in included(model))
 
 
-def test_what_a_model_allows_is_noted_and_convicts_nobody() -> None:
+def test_what_a_model_allows_is_noted_and_is_no_anomaly() -> None:
     stale = story(ok(append("x", 1)).by(1).at(0, 1), ok(read("x")).by(2).at(2, 3), ok(read("x", 1)))
     judgement = judge_log(stale, model="serializable")
     assert judgement.verdict is Verdict.VALID

@@ -11,8 +11,6 @@ from nemesis.nemesis import Nemesis
 from tests.unit.nemesis.fake_cluster import FakeCluster
 from tests.unit.nemesis.fake_rules import FakeWire
 
-pytest.register_assert_rewrite("tests.unit.nemesis.fault_stories", "tests.unit.nemesis.message_stories")
-
 
 @pytest.fixture
 def cluster() -> FakeCluster:

@@ -14,7 +14,7 @@ from nemesis.corruption import _written
 from nemesis.nemesis import Nemesis
 from nemesis.registry import FAULTS
 from protocol.errors import FaultError, UsageError
-from tests.unit.nemesis.fault_stories import WHOLE, Lines, changing, inject, phases, proof
+from tests.nemesis_contract.fault_stories import WHOLE, Lines, changing, inject, phases, proof
 
 FILES = {
     "journal/current/1.txn": b"\x01" * 100 + bytes(900),

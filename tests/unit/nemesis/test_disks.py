@@ -20,8 +20,8 @@ from nemesis.registry import FAULTS, FaultContext
 from plans.cluster import Disks
 from protocol.errors import FaultError, UsageError
 from protocol.faults import AFTERMATH_S
+from tests.nemesis_contract.fault_stories import WHOLE, Lines, inject, phases, proof
 from tests.unit.nemesis.fake_disks import FakeDisk, give_disks
-from tests.unit.nemesis.fault_stories import WHOLE, Lines, inject, phases, proof
 
 real = pytest.mark.skipif(
     unavailable_reason() is not None, reason=f"no dedicated disks: {unavailable_reason()}"

@@ -16,7 +16,7 @@ from nemesis.registry import FAULTS, Fault, register
 from plans.grammar.names import purpose_of
 from protocol.errors import ContradictedError, FaultError, LinkError, UsageError
 from protocol.faults import EFFECTS, UNPLANNED, effects_of
-from tests.unit.nemesis.fault_stories import (
+from tests.nemesis_contract.fault_stories import (
     Lines,
     LinkStories,
     ProcessStories,

@@ -14,8 +14,8 @@ from nemesis.nemesis import Nemesis
 from nemesis.registry import FAULTS
 from plans.grammar.names import Names
 from protocol.errors import FaultError, LinkError, UsageError
-from tests.unit.nemesis.fault_stories import Lines, inject, phases, proof
-from tests.unit.nemesis.message_stories import LATE, TO_B1, MessageStories
+from tests.nemesis_contract.fault_stories import Lines, inject, phases, proof
+from tests.nemesis_contract.message_stories import LATE, TO_B1, MessageStories
 
 
 class TestMessages(MessageStories):

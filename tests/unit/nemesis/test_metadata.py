@@ -9,7 +9,7 @@ import pytest
 
 from nemesis.nemesis import Nemesis
 from protocol.errors import FaultError, UsageError
-from tests.unit.nemesis.fault_stories import WHOLE, Lines, changing, inject, phases, proof, start
+from tests.nemesis_contract.fault_stories import WHOLE, Lines, changing, inject, phases, proof, start
 
 
 class Store:

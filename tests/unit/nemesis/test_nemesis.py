@@ -13,7 +13,7 @@ import pytest
 from cluster.interface import ProcessState
 from nemesis.nemesis import Nemesis
 from protocol.errors import EvidenceError, FaultError, LinkError, NotReadyError, UsageError
-from tests.unit.nemesis.fault_stories import Lines, inject, phases, proof, start
+from tests.nemesis_contract.fault_stories import Lines, inject, phases, proof, start
 
 WRITER_B2 = {"from": "writer", "to": "b2"}
 

@@ -10,8 +10,8 @@ import pytest
 from cluster.interface import PacketDirection
 from nemesis.nemesis import Nemesis
 from protocol.errors import FaultError, UsageError
+from tests.nemesis_contract.fault_stories import Lines, inject, proof
 from tests.unit.nemesis.fake_cluster import FakeCluster
-from tests.unit.nemesis.fault_stories import Lines, inject, proof
 
 
 class FakeNetworks:

@@ -16,9 +16,9 @@ from cluster.servers.disks import Probe
 from nemesis.nemesis import Nemesis
 from nemesis.registry import FAULTS
 from protocol.errors import FaultError, LinkError, ServerError, UsageError
+from tests.nemesis_contract.fault_stories import WHOLE, Lines, changing, inject, phases, proof, start
 from tests.unit.nemesis.fake_disks import give_disks
 from tests.unit.nemesis.fake_rules import FakeWire
-from tests.unit.nemesis.fault_stories import WHOLE, Lines, changing, inject, phases, proof, start
 
 BOTH = ("b1", "b2")
 GONE = {"synced": True, "unsynced": False}

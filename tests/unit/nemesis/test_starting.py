@@ -12,7 +12,7 @@ from cluster.interface import ProcessState
 from nemesis.nemesis import Nemesis
 from nemesis.registry import FAULTS, FaultContext
 from protocol.errors import ContradictedError, FaultError, ServerError, UnplannedDeathError
-from tests.unit.nemesis.fault_stories import Lines, inject, phases, proof, start
+from tests.nemesis_contract.fault_stories import Lines, inject, phases, proof, start
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from cluster.interface import ProcessState
 from nemesis.nemesis import Nemesis
 from nemesis.registry import FAULTS
 from protocol.errors import FaultError, NotReadyError, UsageError
-from tests.unit.nemesis.fault_stories import WHOLE, Lines, changing, inject, phases, proof, start
+from tests.nemesis_contract.fault_stories import WHOLE, Lines, changing, inject, phases, proof, start
 
 FILES = (
     "journal/current/VERSION",

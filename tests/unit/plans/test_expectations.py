@@ -114,7 +114,7 @@ def test_only_what_is_stated_for_the_mode_and_version_applies() -> None:
     assert compare(ExpectedOfMode(expect, "protected", "4.15.0"), Judged("valid")).met
 
 
-def test_evidence_that_is_not_whole_meets_nothing_and_accuses_nobody() -> None:
+def test_evidence_that_is_not_whole_meets_nothing_and_is_no_anomaly() -> None:
     comparison = compared([Breaks(property="durability")], [FoundAnomaly("durability", "lost")], whole=False)
     assert not comparison.met
     assert not comparison.unexpected

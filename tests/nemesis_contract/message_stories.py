@@ -14,7 +14,7 @@ import pytest
 from cluster.waiting import wait_until
 from nemesis.nemesis import Nemesis
 from protocol.errors import UsageError
-from tests.unit.nemesis.fault_stories import WHOLE, Lines, inject, phases, proof
+from tests.nemesis_contract.fault_stories import WHOLE, Lines, inject, phases, proof
 
 TO_B1 = {"from": "writer", "to": "b1"}
 LATE = {**TO_B1, "way": "answers", "as": "late"}
