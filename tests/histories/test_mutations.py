@@ -39,7 +39,7 @@ def tally(name: str, mutants: int) -> Tally:
 @pytest.fixture
 def mutants(is_long: bool) -> int:
     """Illegal mutants of each operator."""
-    return 40 if is_long else 12
+    return 40 if is_long else 8
 
 
 @steady(40)
