@@ -20,9 +20,10 @@ from cluster.servers.cluster import Cluster
 from cluster.waiting import wait_until
 from evidence.folder import RunFolder
 from evidence.recorders import read_lines
-from protocol.errors import ClientError, NotReadyError, ServerError, UnplannedDeathError, UsageError
+from protocol.errors import NotReadyError, UnplannedDeathError
 from protocol.metadata import LedgerState
 from tests.length import quick_and_long
+from tests.live.clusters import write
 from tests.live.terminal import as_in_a_terminal
 
 Opener = Callable[..., AbstractContextManager[Cluster]]
@@ -30,19 +31,6 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 ONE = {"bookies": 1, "linked": False, "observed": False}
 NO_ENTRY, NO_LEDGER, UNKNOWN = 403, 402, 507
 ANSWERS = {"unprotected": NO_ENTRY, "protected": UNKNOWN, "journal": 0}
-
-
-def write(cluster: Cluster, entries: int) -> int:
-    """Let the writer make a ledger with entries that every bookie acknowledged, and leave it open."""
-    size = len(cluster.bookies)
-    sizes = {"ensemble": size, "write_quorum": size, "ack_quorum": size}
-    writer = cluster.clients["writer"]
-    made = writer.call("create", timeout_s=60, handle="h", **sizes)
-    assert made["ok"], made
-    ledger = int(made["ledger"])
-    reply = writer.call("append", timeout_s=60, handle="h", entries=entries, entry_bytes=100, outstanding=10)
-    assert reply["acked"] == entries
-    return ledger
 
 
 def restart(bookie: Bookie) -> None:
@@ -79,15 +67,6 @@ def test_a_cluster_acknowledges_and_is_gone_afterwards(opened: Opener, tmp_path:
     assert list(folder.operations.glob("writer-001-*.hist"))
 
 
-def test_what_is_no_process_or_no_bookie_is_refused_by_its_name(opened: Opener) -> None:
-    with opened(**ONE) as cluster:
-        with pytest.raises(UsageError, match="no process 'b11'") as raised:
-            cluster.process("b11")
-        assert raised.value.remedy == "Did you mean 'b1'?"
-        with pytest.raises(UsageError, match="zk1 is no bookie"):
-            cluster.bookie("zk1")
-
-
 @pytest.mark.parametrize("mode", quick_and_long(ANSWERS, ["unprotected", "protected"]))
 def test_kill_9_loses_what_is_not_journaled(opened: Opener, mode: str) -> None:
     with opened(mode=mode, clients=("writer",), bookies=2, linked=False, observed=False) as cluster:
@@ -103,65 +82,6 @@ def test_kill_9_loses_what_is_not_journaled(opened: Opener, mode: str) -> None:
         second.resume()
         assert cluster.answer("b2", ledger, 49) == 0
         assert cluster.unplanned() == []
-
-
-def test_servers_start_from_the_class_data_archive(opened: Opener) -> None:
-    with opened(**ONE) as cluster:
-        for role, pid in (("bookie", cluster.bookies["b1"].pid), ("zookeeper", cluster.zookeeper.pid)):
-            assert f"-{role}.jsa" in Path(f"/proc/{pid}/maps").read_text()
-
-
-def test_an_ordered_stop_keeps_everything(opened: Opener) -> None:
-    with opened(clients=("writer",), **ONE) as cluster:
-        ledger = write(cluster, 50)
-        bookie = cluster.bookies["b1"]
-        ended = bookie.stop()
-        assert (ended.server, ended.boot, ended.code, ended.signal) == ("b1", 1, 143, None)
-        with pytest.raises(ServerError, match="b1 is down and cannot be ended"):
-            bookie.kill()
-        bookie.start()
-        bookie.wait_ready(60)
-        assert cluster.answer("b1", ledger, 49) == 0
-        assert cluster.unplanned() == []
-
-
-def test_a_paused_bookie_is_silent_and_goes_on_where_it_stood(opened: Opener) -> None:
-    with opened(clients=("writer",), **ONE) as cluster:
-        ledger = write(cluster, 5)
-        bookie = cluster.bookies["b1"]
-        bookie.pause()
-        states = {
-            stat.read_text().rpartition(")")[2].split()[0]
-            for stat in Path(f"/proc/{bookie.pid}/task").glob("*/stat")
-        }
-        assert states == {"T"}
-        assert bookie.state is ProcessState.PAUSED
-        assert cluster.answer("b1", ledger, 4, timeout_s=0.3) is None
-        bookie.resume()
-        assert cluster.answer("b1", ledger, 4) == 0
-        bookie.pause()
-        assert bookie.stop().code == 143
-
-
-def test_zookeeper_can_die_and_come_back_with_what_it_knew(opened: Opener) -> None:
-    with opened(clients=("writer",), **ONE) as cluster:
-        ledger = write(cluster, 5)
-        cluster.zookeeper.kill()
-        with pytest.raises(ServerError, match="could not list the ledgers"):
-            cluster.metadata.ledgers()
-        cluster.zookeeper.start()
-        cluster.zookeeper.wait_ready(60)
-        wait_until(
-            lambda: (ledgers(cluster) == [ledger], f"{ledgers(cluster)}"), 60, "the ledger to be there again"
-        )
-        assert cluster.unplanned() == []
-
-
-def ledgers(cluster: Cluster) -> list[int]:
-    try:
-        return cluster.metadata.ledgers()
-    except ServerError:
-        return []
 
 
 def test_settings_and_release_can_change_between_boots(opened: Opener) -> None:
@@ -199,42 +119,6 @@ def test_a_bookie_with_impossible_settings_says_why_it_ended(opened: Opener) -> 
     assert "b1 (boot 1) ended on its own with exit code" in message
     assert "after rung" in message
     assert "no.such.Storage" in message
-
-
-def test_a_death_that_nobody_ordered_is_listed(opened: Opener) -> None:
-    with opened(**ONE) as cluster:
-        bookie = cluster.bookies["b1"]
-        os.kill(bookie.pid, signal.SIGKILL)
-        wait_until(lambda: (bool(cluster.unplanned()), "unknown"), 60, "the death to be known")
-        (death,) = cluster.unplanned()
-        assert (death.server, death.boot, death.signal) == ("b1", 1, signal.SIGKILL)
-        with pytest.raises(UnplannedDeathError, match=r"b1 \(boot 1\) was killed by a SIGKILL"):
-            bookie.pause()
-        bookie.start()
-        bookie.wait_ready(60)
-
-
-def test_a_client_can_be_killed_paused_and_started_again(opened: Opener) -> None:
-    with opened(clients=("writer",), **ONE) as cluster:
-        write(cluster, 5)
-        writer = cluster.clients["writer"]
-        writer.pause()
-        late = writer.submit("hello")
-        with pytest.raises(NotReadyError, match=r"writer \(paused\) did not reply to 'hello' in 0.3 s"):
-            writer.call("hello", timeout_s=0.3)
-        writer.resume()
-        assert late.result(60)["ok"]
-        waiting = writer.submit("await_acked", handle="h", entries=6, timeout_s=60)
-        writer.kill()
-        with pytest.raises(ClientError, match=r"writer \(boot 1\) ended with signal 9"):
-            waiting.result(60)
-        with pytest.raises(ClientError, match=r"writer \(boot 1\) ended with signal 9"):
-            writer.call("hello", timeout_s=60)
-        writer.start()
-        writer.wait_ready(60)
-        assert writer.call("hello", timeout_s=60)["boot"] == 2
-        assert writer.stop().code == 0
-        assert cluster.unplanned() == []
 
 
 def test_two_clusters_at_once_never_meet(opened: Opener) -> None:
