@@ -103,20 +103,18 @@ def test_two_plans_run_at_a_time_and_nothing_survives_the_end_of_a_replay_by_for
     fencepost: Start, tmp_path: Path
 ) -> None:
     two = ("--parallel", "2")
-    limits = ("--mode", "protected", "--runs", "4", "--seed", "1", "--keep-going")
+    limits = ("--mode", "protected", "--runs", "2", "--seed", "1", "--keep-going")
     search = fencepost("explore", "--profile", str(small_profile(tmp_path)), *limits, *two, "--json")
     search.wait_for_two_clusters()
     code, text = search.finish()
     assert code in (0, 3, 4), text
     found = document_in(text)["runs"]
     seeds = sorted(int(Path(one["folder"]).name.rpartition("-")[2]) for one in found)
-    assert (seeds, {one["verdict"] for one in found} <= {"valid", "unknown", "anomaly"}) == (
-        [1, 2, 3, 4],
-        True,
-    )
+    assert seeds == [1, 2]
+    assert {one["verdict"] for one in found} <= {"valid", "unknown", "anomaly"}
     search.assert_nothing_left()
 
-    replay = ("replay", found[0]["folder"], "--times", "4", *two)
+    replay = ("replay", found[0]["folder"], "--times", "2", *two)
     again = fencepost(*replay, results=tmp_path / "again")
     again.wait_for_two_clusters()
     again.send(signal.SIGKILL)
