@@ -39,7 +39,8 @@ class Load:
 
     def of(self, *writers: str) -> list[int]:
         """The ledgers of some writers, oldest first."""
-        return sorted(self.ledgers[name] for name in self.ledgers if name.split(".")[0] in writers)
+        with self._changed:
+            return sorted(self.ledgers[name] for name in self.ledgers if name.split(".")[0] in writers)
 
     def newest_writer(self) -> str:
         with self._changed:

@@ -1,4 +1,4 @@
-"""Recovery, failover, striped and forced loads on a real cluster, while servers and clients fail."""
+"""Append, recovery, failover, striped and forced loads on a real cluster, while servers and clients fail."""
 
 from __future__ import annotations
 
@@ -15,18 +15,54 @@ from tests.live.clusters import running
 from tests.live.workloads.driving import Load, driven
 
 CLIENTS = ("c1", "c2", "c3")
+CLOSER = "c4"
 QUICK = {"entries_per_ledger": 200, "entry_bytes": 128, "rate_per_s": 400}
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with running(tmp_path_factory.mktemp("loads"), bookies=5, clients=CLIENTS) as opened:
+    with running(tmp_path_factory.mktemp("loads"), bookies=5, clients=(*CLIENTS, CLOSER)) as opened:
         yield opened
         assert opened.unplanned() == []
 
 
 def states(cluster: Any, ledgers: list[int]) -> set[LedgerState]:
     return {cluster.metadata.ledger(ledger)[0].state for ledger in ledgers}
+
+
+def test_the_append_load_goes_on_through_deaths_and_ends_with_its_totals(cluster: Any) -> None:
+    roles = {"writers": ["c1", "c2"], "readers": ["c3"], "closer": CLOSER}
+    with driven("append", cluster, **roles, **QUICK) as load:
+        load.wait_for_more("c1", more=2)
+        load.breaks("kill", target="b1")
+        load.wait_for_more("c1", more=2)
+        load.heals()
+        for victim in ("c1", "c3", CLOSER):
+            load.breaks("kill", target=victim)
+        load.wait_for_more("c2")
+        load.heals()
+        load.wait_for_more("c1", more=2)
+        load.breaks("pause", target="c2")
+        load.wait_for_more("c1")
+        load.heals()
+        load.wait_for_more("c2")
+        while not any("rolls over" in line for line in load.lines if line.startswith("c2:")):
+            fence(cluster, load.of("c2")[-1])  # which c2 may have left meanwhile
+            load.wait_for_more("c2")
+    totals, ledgers = load.totals, load.ledgers.values()
+    assert totals["ledgers"] == len(ledgers) == len(set(ledgers))
+    assert totals["acked"] > 200 * 6
+    assert totals["read"] > 0
+    assert totals["recovered"] > 0
+    assert totals["rolled"] > 0, load.lines
+    closed = [cluster.metadata.ledger(ledger)[0].state for ledger in ledgers].count(LedgerState.CLOSED)
+    assert closed >= totals["closed"] + totals["recovered"] > 0
+
+
+def fence(cluster: Any, ledger: int) -> None:
+    """Take a ledger away from its writer."""
+    taken = cluster.clients[CLOSER].call("open", timeout_s=60, handle="thief", ledger=ledger, recovery=True)
+    assert taken["ok"], taken
 
 
 def test_competing_recoveries_agree_while_bookies_and_recoverers_fail(cluster: Any) -> None:
