@@ -140,7 +140,7 @@ def out_of_reach(history: list[Fact], ledger: int, entry: int) -> bool:
     """Whether all bookies of the versions in force during the last pass denied it, or had it damaged."""
     began = min((row["asked_ns"] for row in last_pass(history)), default=0)
     versions = chain(history, ledger)
-    while len(versions) > 1 and versions[1]["latest_ns"] < began:
+    while any(later["latest_ns"] < began for later in versions[1:]):
         versions = versions[1:]
     bad = {
         row["bookie"]

@@ -72,7 +72,7 @@ def marked(history: list[Fact], row: Row, run: RunFacts, boot: int) -> bool:
     if not crashed or versions[0]["latest_ns"] >= started_ns:
         return False
     for at, version in enumerate(versions):
-        over = at + 1 < len(versions) and versions[at + 1]["latest_ns"] < started_ns
+        over = any(later["latest_ns"] < started_ns for later in versions[at + 1 :])
         last = [number(run, name) for name in version["fragments"][-1]["bookies"]]
         free = version["state"] == CLOSED or row["bookie"] not in last
         if not over and free and version["earliest_ns"] <= row["received_ns"]:

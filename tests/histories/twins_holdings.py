@@ -110,8 +110,8 @@ def closable(versions: list[Row], denials: list[Row], close: Row, run: RunFacts)
     """Whether the denials suffice by each version that may have been in force from the first of them on."""
     since = min(row["forwarded_ns"] for row in denials)
     denied = {row["bookie"] for row in denials}
-    for one, after in zip(versions, [*versions[1:], None], strict=True):
-        replaced = after is not None and after["latest_ns"] < since
+    for at, one in enumerate(versions):
+        replaced = any(later["latest_ns"] < since for later in versions[at + 1 :])
         if not replaced and one["earliest_ns"] <= close["latest_ns"]:
             asked = {run.bookies[name] for name in write_set(one, close["last_entry"] + 1)}
             if len(denied & asked) < one["write_quorum"] - one["ack_quorum"] + 1:
