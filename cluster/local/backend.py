@@ -25,6 +25,7 @@ from cluster.processes.settings import RunSpec
 from cluster.processes.site import Site
 from cluster.releases import artifacts
 from cluster.servers.cluster import Cluster
+from cluster.servers.disks import unmount_others
 from cluster.servers.opening import Opening
 from protocol.addresses import BOOKIE_PORT, PROXY_PORT, ZOOKEEPER_PORT, AddressPlan
 from protocol.java import java
@@ -51,6 +52,7 @@ def open_cluster(spec: RunSpec, archives: Archives = CACHED) -> Iterator[Cluster
         keeper = opening.keeper
         if spec.disks is not None:
             keeper.own_mounts()
+            unmount_others(keeper)
         addresses = AddressPlan(keeper.lease((ZOOKEEPER_PORT, BOOKIE_PORT, PROXY_PORT)))
         programs = _programs(archives)
         yield opening.cluster(Site(spec, keeper, keeper, addresses, opening.events, programs))

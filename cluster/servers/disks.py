@@ -7,13 +7,14 @@ Handles disks, and does not interpret their content.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import secrets
 import shutil
 import struct
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -218,16 +219,27 @@ class Disk:
         self._keeper.run([_tool(program), *arguments])
 
 
+def unmount_others(keeper: KeeperClient) -> None:
+    """Unmount the disks of other runs in the keeper's own mounts, where they would stay in use.
+
+    Those of containers are mounted among the machine's mounts, of which the keeper's are copies.
+    """
+    for device, image in _loops():
+        if image.parent.name == IMAGES and image.suffix == ".img":
+            with contextlib.suppress(ServerError):  # it is mounted elsewhere only, or just released
+                keeper.run([_tool("umount"), "--lazy", f"/dev/{device}"])
+
+
 def _loops_on(image: Path) -> list[str]:
     """The loop devices that have an image file."""
-    found = []
+    return [device for device, file in _loops() if file == image]
+
+
+def _loops() -> Iterator[tuple[str, Path]]:
+    """The name of each loop device in use, and its file."""
     for file in Path("/sys/block").glob("loop*/loop/backing_file"):
-        try:
-            if file.read_text().strip() == str(image):
-                found.append(file.parent.parent.name)
-        except OSError:  # it was released just now
-            continue
-    return found
+        with contextlib.suppress(OSError):  # it was released just now
+            yield file.parent.parent.name, Path(file.read_text().strip())
 
 
 def _tool(name: str) -> str:

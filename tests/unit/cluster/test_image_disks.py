@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cluster.processes.keeper_client import KeeperClient
-from cluster.servers.disks import Disk, Probe, disks_of, unavailable_reason
+from cluster.servers.disks import Disk, Probe, disks_of, unavailable_reason, unmount_others
 from nemesis.storage import files_below
 from plans.cluster import Disks
 from protocol.errors import ServerError
@@ -61,6 +61,20 @@ def test_only_the_keeper_and_its_children_see_the_mounts(keeper: KeeperClient, t
     keeper.end()
     assert loops_on(tmp_path) == []
     assert sorted(path.name for path in (tmp_path / "disks").iterdir()) == ["journal.img", "ledgers.img"]
+
+
+def test_a_disk_among_the_mounts_of_the_machine_is_in_use_by_its_own_run_only(tmp_path: Path) -> None:
+    """As a container's; the mounts of another run's keeper begin as copies of the machine's."""
+    keepers = [KeeperClient(tmp_path / f"{name}.jsonl", log=tmp_path / name) for name in ("own", "other")]
+    with keepers[0] as own, keepers[1] as other:
+        (disk,) = make(own, tmp_path).values()
+        other.own_mounts()
+        assert mounts_on(tmp_path, other.pid) == mounts_on(tmp_path) == [f"{tmp_path}/data"]
+        unmount_others(other)
+        assert mounts_on(tmp_path, other.pid) == []
+        assert mounts_on(tmp_path) == [f"{tmp_path}/data"]
+        disk.mount_again()  # it is not, as long as anybody has it mounted
+    eventually(lambda: not loops_on(tmp_path), "no loop device")
 
 
 def test_further_directories_have_a_disk_each(keeper: KeeperClient, tmp_path: Path) -> None:
