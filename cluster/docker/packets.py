@@ -11,10 +11,9 @@ import os
 import shutil
 import subprocess
 from collections.abc import Collection, Mapping
-from functools import cache
 
 from cluster.processes.runner import PacketDirection
-from cluster.servers.disks import SYSTEM_PATH
+from cluster.servers.disks import SYSTEM_PATH, refused_to_root
 from protocol.errors import ServerError
 
 _TABLE = "inet fencepost"
@@ -32,14 +31,10 @@ def unavailable_reason() -> str | None:
     return _forbidden()
 
 
-@cache
 def _forbidden() -> str | None:
     """Why the kernel forbids it, as to the root of a container without privileges; None when it does not."""
-    argv = ["unshare", "--net", "nft", "list", "ruleset"]
-    path = {**os.environ, "PATH": SYSTEM_PATH}
-    done = subprocess.run(argv, env=path, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
-    seen = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
-    return None if done.returncode == 0 else f"this root may not drop packets in another network: {seen}"
+    seen = refused_to_root("unshare", "--net", "nft", "list", "ruleset")
+    return seen and f"this root may not drop packets in another network: {seen}"
 
 
 def drop(stack: str, ways: Collection[PacketDirection]) -> None:

@@ -275,13 +275,18 @@ def unavailable_reason(kind: str = "ext4") -> str | None:
     return f"{', '.join(missing)} not found" if missing else _forbidden()
 
 
-@cache
 def _forbidden() -> str | None:
     """Why this root may not have the mounts that the keeper makes, as in a container; None when it may."""
-    argv, path = ["unshare", "--mount", "true"], {**os.environ, "PATH": SYSTEM_PATH}
+    seen = refused_to_root("unshare", "--mount", "true")
+    return seen and f"this root may not have mounts of its own: {seen}"
+
+
+@cache
+def refused_to_root(*argv: str) -> str | None:
+    """What a command says if the kernel forbids it, as to the root of a container; None if it succeeds."""
+    path = {**os.environ, "PATH": SYSTEM_PATH}
     done = subprocess.run(argv, env=path, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
-    seen = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
-    return None if done.returncode == 0 else f"this root may not have mounts of its own: {seen}"
+    return None if done.returncode == 0 else (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
 
 
 def remedy(kind: str = "ext4") -> str:

@@ -11,6 +11,7 @@ import pytest
 
 from cluster.docker import packets
 from cluster.interface import PacketDirection
+from cluster.servers import disks
 from protocol.errors import ServerError
 from tests.programs import program
 
@@ -39,10 +40,11 @@ def test_a_root_without_the_power_is_told_so(tmp_path: Path, monkeypatch: pytest
     program(tmp_path / "nsenter", "")
     program(tmp_path / "unshare", "echo 'unshare failed: Operation not permitted' >&2; exit 1")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(packets, "SYSTEM_PATH", str(tmp_path))
-    packets._forbidden.cache_clear()
+    for module in (packets, disks):
+        monkeypatch.setattr(module, "SYSTEM_PATH", str(tmp_path))
+    disks.refused_to_root.cache_clear()
     reason = packets.unavailable_reason()
-    packets._forbidden.cache_clear()
+    disks.refused_to_root.cache_clear()
     assert reason == (
         "this root may not drop packets in another network: unshare failed: Operation not permitted"
     )
