@@ -42,9 +42,10 @@ class Runs(Params):
 
     ``scenarios`` are names or patterns of names (``closing/*``), less ``without``. No ``modes`` means those
     of each plan, no ``versions`` the plan's own. ``known_defects`` says whether a mode runs in which a plan
-    expects a known defect of BookKeeper. ``seeds`` counts from 1. ``set`` is parameter -> values; a
-    plan that does not have the parameter is run without it. ``controls`` adds the plans' controls that need a
-    separate run, where ``versions`` and ``set`` are left out.
+    states a known defect of BookKeeper, as a ``defect`` or as a ``decides`` with a ``reference``. ``seeds``
+    counts from 1. ``set`` is parameter -> values; a plan that does not have the parameter is run without it.
+    ``controls`` adds the plans' controls that need a separate run, where ``versions`` and ``set`` are left
+    out.
     """
 
     scenarios: tuple[Scenario, ...] = Field(min_length=1)
@@ -99,8 +100,8 @@ class Campaign(Params):
     """The whole file: ``runs``, the cells of a ``matrix``, plans that are drawn (``explore``), or several.
 
     ``resume``: an unfinished campaign is continued. ``unfinished`` is the meaning of runs for which the
-    time was too short: ``later`` (they run when it is resumed) or ``fail``. ``unknown`` is the number of
-    retries of a run with an unknown verdict before it counts as not proven.
+    time was too short: ``later`` (they run when it is resumed) or ``fail``. ``unknown_again`` is the number
+    of retries of a run with an unknown verdict before it counts as not proven.
     """
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")

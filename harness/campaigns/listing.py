@@ -18,7 +18,7 @@ from harness.vocabulary import offered_faults, words
 from plans.campaign import Campaign, Runs
 from plans.defects import ordered
 from plans.expected.controls import effect
-from plans.expected.expectations import Defect, applicable
+from plans.expected.expectations import applicable, shows_defect
 from plans.exploring.generate import GenerateOptions, generate
 from plans.exploring.profile import DEFAULT, load_profile
 from plans.load import find, load
@@ -88,7 +88,7 @@ def _asked(plan: Plan, runs: Runs, version: str | None) -> Iterator[tuple[str, s
     own = plan.cluster.version or DEFAULT_VERSION
     for release, mode in product((version,) if version else runs.versions or (own,), plan.modes):
         stated = applicable(plan.expect, mode, release)
-        known = "only" if any(isinstance(entry, Defect) for entry in stated) else "without"
+        known = "only" if any(map(shows_defect, stated)) else "without"
         if (not runs.modes or mode in runs.modes) and runs.known_defects in ("also", known):
             yield release, mode
 

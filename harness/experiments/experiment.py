@@ -19,6 +19,7 @@ from pydantic import AliasChoices, Field
 from evidence.collection import code_stamp
 from harness.request import RunRequest
 from plans.models import Plan, plan_tree
+from plans.reading.document import Tree
 
 DECISION = "decision"
 V2 = "v2"
@@ -93,11 +94,19 @@ def digest_of(plan: Plan) -> str:
     if "vary" in tree:
         tree["vary"] = _measured(plan.vary)
     tree["cluster"] = _measured(tree["cluster"])
+    tree["expect"] = {mode: [_compared(entry) for entry in stated] for mode, stated in tree["expect"].items()}
     return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _measured(values: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in values.items() if _LATER.get(name) != value}
+
+
+def _compared(entry: Tree | str) -> Tree | str:
+    """An expectation as a run is compared with it: the page that a decision refers to is only printed."""
+    if isinstance(entry, dict) and "decides" in entry:
+        return {"decides": {name: value for name, value in entry["decides"].items() if name != "reference"}}
+    return entry
 
 
 class Status(StrEnum):

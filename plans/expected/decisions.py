@@ -1,9 +1,9 @@
 """Compares clients' decisions, and figures of judgements, with the values that a plan states.
 
-A decision is how a client's step on a ledger (``recover``, ``close``, ``create``, ``append``, ``read``)
-ended, as the step recorded it. Each ``decides`` of a plan becomes one row of a table: case, document,
-decision, difference. A figure is
-passed by its property and name. Uses neither evidence nor verdicts.
+A decision is how a client's step on a ledger (``recover``, ``close``, ``create``, ``append``, ``read``,
+``tail``) ended, as the step recorded it. Each ``decides`` of a plan becomes one row of a table: case,
+document, decision, difference. A figure is passed by its property and name. Uses neither evidence nor
+verdicts.
 """
 
 from __future__ import annotations
@@ -69,14 +69,18 @@ class Decided:
     """Whether a round was really decided otherwise, and not only left unrecorded."""
     differing: tuple[int, ...] = ()
     """The rounds that were not as expected."""
+    reference: str = ""
+    """The page of the known defect that the decision shows as stated; empty for none."""
 
     @property
     def complaint(self) -> str:
         """One sentence for a row that is not met."""
         where = in_rounds(self.differing, self.of)
+        otherwise = self.recorded and not self.shown
+        fixed = f", perhaps fixed: {self.reference}" if self.reference and otherwise else ""
         return (
             f"{self.case}: the document says {self.document!r}, the plan expects {self.stated}, "
-            f"the client decided {self.decision}{where}"
+            f"the client decided {self.decision}{where}{fixed}"
         )
 
 
@@ -102,6 +106,7 @@ def decided(entry: Decides, decisions: Sequence[Decision], rounds: int) -> Decid
         met=not differing,
         recorded=any(number in first for number in differing),
         differing=differing,
+        reference=entry.reference,
     )
 
 

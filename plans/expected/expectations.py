@@ -115,7 +115,8 @@ class Decides(_Entry):
 
     ``differs`` is in what the client is known to decide otherwise than ``document``. ``error`` is
     BookKeeper's name or code of it, empty for any. ``entries`` is how many were read, or acknowledged,
-    ``lac`` the LAC that the client knew then.
+    ``lac`` the LAC that the client knew then. ``reference`` is the page of the known defect that the
+    decision shows, if it shows one.
     """
 
     says: ClassVar[str] = "decides"
@@ -130,6 +131,7 @@ class Decides(_Entry):
     error: SettingText = ""
     document: str = Field(min_length=1)
     differs: str = ""
+    reference: str = ""
     case: str = ""
     versions: VersionRange = ""
 
@@ -194,6 +196,11 @@ def applicable(
 ) -> tuple[Expectation, ...]:
     """What the plan states for ``mode`` at BookKeeper ``version``; empty when it states nothing."""
     return tuple(entry for entry in expect.get(mode, ()) if within(version, entry.versions))
+
+
+def shows_defect(entry: Expectation) -> bool:
+    """Whether the entry states a known defect of BookKeeper, as an anomaly or as a client's decision."""
+    return isinstance(entry, Defect | Decides) and bool(entry.reference)
 
 
 def describe(entry: Breaks | Defect) -> str:

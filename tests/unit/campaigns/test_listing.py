@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -18,21 +19,31 @@ from harness.campaigns.reporting import Conclusion, markdown, page
 from harness.campaigns.sensitivity import experiments_with
 from harness.experiments.experiment import V2, Experiment, Status, digest_of, outcome_of
 from harness.preparing import with_changes
+from harness.provenance import CHECKOUT
 from harness.vocabulary import words
 from plans.campaign import Campaign, campaigns, load_campaign
-from plans.expected.expectations import Defect, applicable
+from plans.expected.expectations import Decides, applicable, shows_defect
 from plans.exploring.profile import DEFAULT
 from plans.load import find, scenarios
 from plans.load import load as plan_of
 from plans.models import Plan
 from plans.reading.document import everything, parse_file
-from plans.versions import within
 from protocol.errors import PlanError, UsageError
 
 NOWHERE = Path("/nowhere")
+DOCS = CHECKOUT / "docs"
 Load = Callable[[str], Campaign]
 Listed = Callable[[str], list[Experiment]]
 GATE = units_of(load_campaign("gate"), plans=NOWHERE)
+
+
+def reproducing() -> dict[str, str]:
+    """The scenario that shows a finding, of each finding that has a severity, by the name of its page."""
+    head = re.compile(
+        r"^\| \*\*Effect\*\* \| P\d, .*?^\| \*\*Reproduce\*\* \| `fencepost run ([\w/-]+)", re.M | re.S
+    )
+    pages = (DOCS / "findings").glob("*.md")
+    return {page.stem: found[1] for page in pages if (found := head.search(page.read_text(encoding="utf-8")))}
 
 
 @pytest.fixture
@@ -136,9 +147,15 @@ def test_a_release_given_by_the_user_goes_before_those_of_the_file(load: Load) -
 
 def test_the_gate_rests_on_no_defect_that_a_patch_may_mend() -> None:
     for unit in GATE:
-        plan = plan_of(find(unit.scenario), words())
-        stated = [entry for entry in plan.expect[unit.mode] if isinstance(entry, Defect)]
-        assert not any(within(unit.version, entry.versions) for entry in stated), unit
+        stated = applicable(plan_of(find(unit.scenario), words()).expect, unit.mode, unit.version)
+        assert not any(map(shows_defect, stated)), unit
+    assert {unit.scenario for unit in GATE}.isdisjoint(reproducing().values())
+
+
+def test_the_page_of_the_gates_sensitivity_has_the_number_of_its_runs() -> None:
+    page = " ".join((DOCS / "sensitivity.md").read_text(encoding="utf-8").split())
+    assert f"of the gate's {len({unit.scenario for unit in GATE})} scenarios" in page
+    assert f"its {len(GATE)} runs took" in page
 
 
 def test_runs_with_a_known_defect_are_left_out_or_are_the_only_ones(load: Load) -> None:
@@ -193,7 +210,7 @@ def test_the_campaign_defects_has_each_known_defect_that_a_short_scenario_shows(
     for name in scenarios():
         plan = plan_of(find(name), words())
         stated = (entry for mode in plan.modes for entry in applicable(plan.expect, mode, DEFAULT_VERSION))
-        if not name.startswith("soak/") and any(isinstance(entry, Defect) for entry in stated):
+        if not name.startswith("soak/") and any(map(shows_defect, stated)):
             known.add(name)
     assert known - run == {"bp46/many-ledgers"}
 
@@ -318,3 +335,17 @@ def test_a_plan_runs_alone_in_a_campaign_and_its_measurements_stay_valid(load: L
     plan = plan_of(find("durability/re-replication"), words())
     assert plan.alone
     assert digest_of(plan.model_copy(update={"alone": False})) == digest_of(plan)
+
+
+def test_the_page_that_a_decision_refers_to_leaves_measurements_valid() -> None:
+    plan = plan_of(find("protocol/ensemble-change-partial"), words())
+    expect = {
+        mode: tuple(
+            entry.model_copy(update={"reference": ""}) if isinstance(entry, Decides) else entry
+            for entry in stated
+        )
+        for mode, stated in plan.expect.items()
+    }
+    without = plan.model_copy(update={"expect": expect})
+    assert without.expect != plan.expect
+    assert digest_of(without) == digest_of(plan)

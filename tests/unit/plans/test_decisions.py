@@ -147,6 +147,16 @@ def test_another_decision_than_stated_fails_the_run_and_says_both() -> None:
     )
 
 
+def test_a_decision_that_no_round_shows_any_more_is_perhaps_a_mended_defect() -> None:
+    known = decides(reference="docs/findings/a.md")
+    others = [replace(REFUSED, round=number) for number in (1, 2)]
+    fixed = compared(known, *others, rounds=2)
+    assert fixed.contradicted
+    assert fixed.reasons[0].endswith("(-6), perhaps fixed: docs/findings/a.md")
+    for decisions in ([replace(CLOSED, round=1), others[1]], []):
+        assert "perhaps fixed" not in compared(known, *decisions, rounds=2).reasons[0]
+
+
 def test_a_decision_as_stated_is_told_with_what_the_document_says_otherwise() -> None:
     comparison = compared(decides(differs="one answer is enough"), CLOSED)
     assert (comparison.met, comparison.as_stated) == (True, 1)
