@@ -215,6 +215,13 @@ def test_the_campaign_defects_has_each_known_defect_that_a_short_scenario_shows(
     assert known - run == {"bp46/many-ledgers"}
 
 
+def test_the_campaign_defects_has_each_finding_with_a_severity(listed: Listed) -> None:
+    run = {unit.scenario for unit in listed("defects")}
+    reproduced = reproducing()
+    assert len(reproduced) > 50
+    assert {page: name for page, name in reproduced.items() if name not in run} == {}
+
+
 def test_each_value_for_which_a_plan_states_something_is_run_by_a_campaign(listed: Listed) -> None:
     """As the plan's default, as a control, or as a value that a campaign sets; the series run `v2`."""
     run = {(unit.scenario, *pair) for name in campaigns() for unit in listed(name) for pair in unit.settings}
