@@ -222,6 +222,11 @@ def test_the_campaign_defects_has_each_finding_with_a_severity(listed: Listed) -
     assert {page: name for page, name in reproduced.items() if name not in run} == {}
 
 
+def test_each_scenario_with_disks_is_run_where_root_is(listed: Listed) -> None:
+    with_disks = {name for name in scenarios() if plan_of(find(name), words()).cluster.disks}
+    assert with_disks - {unit.scenario for unit in listed("disks")} == set()
+
+
 def test_each_value_for_which_a_plan_states_something_is_run_by_a_campaign(listed: Listed) -> None:
     """As the plan's default, as a control, or as a value that a campaign sets; the series run `v2`."""
     run = {(unit.scenario, *pair) for name in campaigns() for unit in listed(name) for pair in unit.settings}
