@@ -55,7 +55,8 @@ def held(run: Path) -> ExitStack:
 
 def _is_locked(path: Path) -> bool:
     try:
-        lock = os.open(path, os.O_RDONLY)
+        # NFS locks a file exclusively only by a descriptor that may write; locks of folders stay local.
+        lock = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     except FileNotFoundError:
         return False
     try:

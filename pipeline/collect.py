@@ -66,13 +66,13 @@ Transactions = Callable[[RunFolder], None]
 def collect(session: Session, folder: RunFolder, *, transactions: Transactions | None = None) -> Collection:
     """Build the tables of one mode's folder again and say what they hold.
 
-    ``transactions`` is called when the run did not leave ZooKeeper's transactions behind (its
-    harness was killed). Damaged evidence is no error, it is named in the result. Raises
+    ``transactions`` is called when a run that was not closed (its harness was killed) did not leave
+    ZooKeeper's transactions behind. Damaged evidence is no error, it is named in the result. Raises
     ``EvidenceError`` when the folder cannot be read or written, ``JudgementError`` when Spark
     or a task fails; the former tables stay then.
     """
     run, end = folder.run(), folder.end()
-    if transactions is not None and not folder.transactions.exists():
+    if transactions is not None and not (folder.transactions.exists() or folder.end_json.exists()):
         transactions(folder)
     seal = damage_to_seal(folder, end)
     if folder.run_json in seal:

@@ -40,23 +40,26 @@ def transactions(folder: RunFolder) -> None:
     version = str(folder.run()["versions"].get(ZOOKEEPER) or folder.run()["bookkeeper"])
     fresh = folder.transactions.with_suffix(".part")
     part = folder.transactions.with_suffix(".life")
-    with fresh.open("w", encoding="utf-8") as out:
-        for data, began in lives(folder.server(ZOOKEEPER)):
-            if not (data / FILES).is_dir():
-                raise EvidenceError(
-                    f"{data / FILES} is gone and {folder.transactions} was never written",
-                    remedy="metadata cannot be judged without one of them",
-                )
-            if began:
-                out.write(json.dumps(began) + "\n")
-            done = _run(version, LOG_READER, [data / FILES, part])
-            if done.returncode != 0:
-                raise EvidenceError(
-                    f"ZooKeeper's transaction log in {data / FILES} cannot be read: {_last_word(done)}"
-                )
-            out.write(part.read_text(encoding="utf-8"))
-            part.unlink()
-    fresh.replace(folder.transactions)
+    try:
+        with fresh.open("w", encoding="utf-8") as out:
+            for data, began in lives(folder.server(ZOOKEEPER)):
+                if not (data / FILES).is_dir():
+                    raise EvidenceError(
+                        f"{data / FILES} is gone and {folder.transactions} was never written",
+                        remedy="metadata cannot be judged without one of them",
+                    )
+                if began:
+                    out.write(json.dumps(began) + "\n")
+                done = _run(version, LOG_READER, [data / FILES, part])
+                if done.returncode != 0:
+                    raise EvidenceError(
+                        f"ZooKeeper's transaction log in {data / FILES} cannot be read: {_last_word(done)}"
+                    )
+                out.write(part.read_text(encoding="utf-8"))
+        fresh.replace(folder.transactions)
+    finally:
+        for left in (fresh, part):
+            left.unlink(missing_ok=True)
 
 
 def lives(server: Path) -> Iterator[tuple[Path, Transaction | None]]:

@@ -12,6 +12,7 @@ import pytest
 
 from checkers.judging.contract import Batch
 from checkers.judging.judge import judge as judge_here
+from cluster.servers import offline
 from evidence.collection import read_collection
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder, read_json, write_json
@@ -192,16 +193,32 @@ def test_evidence_that_was_never_closed_is_unknown(session: Session, tmp_path: P
     assert judged(session, folder).verdict is Verdict.UNKNOWN
 
 
-def test_transactions_are_read_offline_when_the_run_left_none(session: Session, tmp_path: Path) -> None:
+def test_transactions_of_a_killed_run_are_read_offline(tmp_path: Path) -> None:
     folder = make(tmp_path, CLEAN)
     saved = folder.transactions.read_text()
     folder.transactions.unlink()
-    assert judged(session, folder).verdict is Verdict.UNKNOWN
-    missing, unmade = collect(session, folder).damage
+    folder.end_json.unlink()
+    missing, unmade = collect(INLINE, folder).damage
+    assert missing.startswith("ledgers: transactions.jsonl is missing")
+    assert unmade.startswith("ledgers: versions of metadata that must have been there are in no transaction")
+    assert collect(INLINE, folder, transactions=lambda run: _write(run.transactions, saved)).damage == ()
+
+
+def test_transactions_that_a_closed_run_has_lost_are_damage(tmp_path: Path) -> None:
+    """The servers' folders of such a run are gone, and nothing may be added to its evidence."""
+    folder = make(tmp_path, CLEAN)
+    saved = folder.transactions.read_text()
+    folder.transactions.unlink()
+    raw = folder.raw_files()
+    missing, unmade = collect(INLINE, folder, transactions=offline.transactions).damage
     assert missing == "ledgers: transactions.jsonl: it is missing"
     assert unmade.startswith("ledgers: versions of metadata that must have been there are in no transaction")
-    assert collect(session, folder, transactions=lambda run: _write(run.transactions, saved)).damage == ()
-    assert judge(session, folder).verdict is Verdict.VALID
+    assert judge(INLINE, folder).verdict is Verdict.UNKNOWN
+    with pytest.raises(EvidenceError, match=r"is gone and .* was never written"):
+        offline.transactions(folder)
+    assert folder.raw_files() == raw
+    _write(folder.transactions, saved)
+    assert judged(INLINE, folder).verdict is Verdict.VALID
 
 
 def test_tables_that_are_missing_or_spoiled_are_no_verdict(session: Session, tmp_path: Path) -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
+import stat
 import subprocess
 from pathlib import Path
+from typing import IO
 
 import pytest
 from click.testing import CliRunner
 
 from cli.clean import command
 from evidence.folder import RunFolder, new_run, point_latest
-from harness.cleaning import UNPACKED, held, in_use, leftovers
+from harness.cleaning import UNPACKED, held, in_use, is_in_use, leftovers
 
 
 def ended_early(results: Path) -> RunFolder:
@@ -52,6 +56,27 @@ def test_nothing_goes_of_a_run_until_the_last_holder_closes_it(tmp_path: Path) -
         with held(run):
             assert goes(tmp_path, tables=True) == goes(tmp_path, runs=True) == set()
         assert goes(tmp_path, runs=True) == set()
+    assert goes(tmp_path, runs=True) == {"."}
+
+
+def test_a_lock_on_a_file_is_asked_for_by_a_descriptor_that_may_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise NFS answers EBADF, because it makes flock a lock of bytes."""
+
+    def nfs(file: int | IO[str], operation: int) -> None:
+        number = file if isinstance(file, int) else file.fileno()
+        may_write = fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
+        if operation & fcntl.LOCK_EX and stat.S_ISREG(os.fstat(number).st_mode) and not may_write:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        flock(file, operation)
+
+    run, flock = ended_early(tmp_path), fcntl.flock
+    monkeypatch.setattr(fcntl, "flock", nfs)
+    with in_use(run):
+        assert is_in_use(run)
+        assert goes(tmp_path, runs=True) == set()
+    assert not is_in_use(run)
     assert goes(tmp_path, runs=True) == {"."}
 
 
