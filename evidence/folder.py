@@ -272,11 +272,16 @@ def json_text(tree: Mapping[str, object]) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text whole or not at all, synced to disk; ``EvidenceError`` when the disk refuses."""
+    """Write a text as :func:`write_bytes` does."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all, synced to disk; ``EvidenceError`` when the disk refuses."""
     fresh = path.with_name(f".{path.name}-{os.getpid()}")
     try:
-        with fresh.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with fresh.open("wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(path)

@@ -92,11 +92,12 @@ def judge(session: Session, folder: RunFolder) -> RunVerdict:
     checked = {number: found for part in parts for number, found in part.items()}
     found = join_all([here.result(), *(checked[number] for number in sorted(checked))])
     verdict = conclude_all(found, run, facts)
-    write_json(folder.verdict_json, verdict.as_json())
-    folder.findings.unlink(missing_ok=True)
+    for former in (folder.verdict_json, folder.findings):
+        former.unlink(missing_ok=True)
     if _is_cut(verdict):
         with uncapped():
             write_findings(folder.findings, conclude_all(found, run, facts))
+    write_json(folder.verdict_json, verdict.as_json())  # last: a verdict without the file has all findings
     return verdict
 
 

@@ -18,7 +18,7 @@ from pyarrow.feather import write_feather
 
 from checkers.judging.contract import LedgerFacts
 from evidence.findings import Finding, RunVerdict
-from evidence.folder import RunFolder
+from evidence.folder import RunFolder, write_bytes
 from evidence.schemas import TABLES
 
 _SOUGHT = ("ledger", "entry")
@@ -54,7 +54,9 @@ def rows_in(tables: Path, name: str) -> int:
 def write_findings(path: Path, verdict: RunVerdict) -> None:
     """Write every finding of a verdict: a row each, with the columns of :data:`FINDINGS`."""
     rows = [asdict(finding) for finding in all_findings(verdict)]
-    pq.write_table(pa.Table.from_pylist(rows, schema=FINDINGS), path, compression="zstd")
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist(rows, schema=FINDINGS), sink, compression="zstd")
+    write_bytes(path, sink.getvalue().to_pybytes())
 
 
 def read_findings(path: Path, verdict: RunVerdict) -> Sequence[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -96,6 +97,22 @@ def test_a_list_of_findings_that_is_cut_is_whole_in_a_file(session: Session, tmp
     before = folder.findings.read_bytes()
     judge(session, folder)
     assert folder.findings.read_bytes() == before
+
+
+def test_a_verdict_is_there_only_when_all_of_its_findings_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make(tmp_path, Story({7: 300}, lost={7: range(0, 300, 2)}))
+    judged(INLINE, folder)
+    before = content(folder)
+    with monkeypatch.context() as patch:
+        patch.setattr("pipeline.judge.write_findings", lambda *_: signal.raise_signal(signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt):
+            judge(INLINE, folder)
+    assert not folder.verdict_json.exists()
+    assert not folder.findings.exists()
+    judge(INLINE, folder)
+    assert content(folder) == before
 
 
 def test_a_list_of_findings_that_is_not_cut_has_no_file(session: Session, tmp_path: Path) -> None:
