@@ -201,10 +201,15 @@ def largest_block(tables: Path, buckets: int) -> Block:
 def batches(bucket: Bucket, rows: int, columns: ColumnNames = EVERY_COLUMN) -> Iterator[Batch]:
     """The blocks of a bucket, in batches of at most ``rows`` rows; a block that has more is one alone.
 
-    Raises ``EvidenceError`` when a file has fewer rows than its blocks.
+    Raises ``EvidenceError`` when a table does not have as many rows as the index of blocks says.
     """
     index = pq.read_table(bucket.file(BLOCKS), partitioning=None)
     sizes = np.stack([np.asarray(index.column(name)) for name in BLOCKED], axis=1)
+    for name, indexed in zip(BLOCKED, sizes.sum(axis=0).tolist(), strict=True):
+        if (found := rows_of(bucket, name)) != indexed:
+            raise EvidenceError(
+                f"{bucket.file(name)} has {found} rows, its blocks have {indexed}", remedy="collect again"
+            )
     readers = {name: _Reader(bucket.file(name), columns[name], rows) for name in BLOCKED if name in columns}
     for begin, end in grouped(sizes.sum(axis=1), rows):
         taken = dict(zip(BLOCKED, sizes[begin:end].sum(axis=0).tolist(), strict=True))
@@ -223,9 +228,7 @@ class _Reader:
         """The next ``number`` rows."""
         taken: list[pa.RecordBatch] = []
         while number:
-            batch = self._left.pop() if self._left else next(self._batches, None)
-            if batch is None:
-                raise EvidenceError(f"{self._path} has fewer rows than its blocks", remedy="collect again")
+            batch = self._left.pop() if self._left else next(self._batches)
             if batch.num_rows > number:
                 self._left.append(batch.slice(number))
                 batch = batch.slice(0, number)

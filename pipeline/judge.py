@@ -23,6 +23,7 @@ from evidence.findings import RunVerdict
 from evidence.folder import RunFolder, write_json
 from evidence.schemas import BLOCKED, TABLES
 from pipeline.blocks import (
+    BLOCKS,
     TASKS_OF_CORE,
     Block,
     Bucket,
@@ -112,10 +113,14 @@ def _sizes(folder: RunFolder, collection: Collection) -> dict[int, int]:
     tables, buckets = folder.tables, range(collection.buckets)
     rows = {name: [rows_of(Bucket(tables, number), name) for number in buckets] for name in BLOCKED}
     small = {name: [rows_in(tables, name)] for name in collection.rows if name not in BLOCKED}
-    due = {**collection.rows, "facts": len(buckets)}
-    for name, found in {**rows, **small, "facts": [len(facts_files(tables))]}.items():
+    files = {
+        "facts": [len(facts_files(tables))],
+        BLOCKS: [sum(Bucket(tables, number).file(BLOCKS).exists() for number in buckets)],
+    }
+    due = {**collection.rows, **dict.fromkeys(files, len(buckets))}
+    for name, found in {**rows, **small, **files}.items():
         if sum(found) != due.get(name):
-            unit = "files" if name == "facts" else "rows"
+            unit = "files" if name in files else "rows"
             raise EvidenceError(
                 f"table {name} of {folder.path} is not as it was collected: "
                 f"it has {sum(found)} {unit}, {due.get(name)} were collected",

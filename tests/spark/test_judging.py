@@ -21,7 +21,7 @@ from evidence.raw.history import SLOT_BYTES
 from evidence.schemas import BLOCKED
 from evidence.seal import resealed
 from pipeline import collect as collecting
-from pipeline.blocks import Bucket, batches
+from pipeline.blocks import BLOCKS, Bucket, batches
 from pipeline.collect import collect
 from pipeline.facts import run_facts
 from pipeline.judge import judge
@@ -254,15 +254,32 @@ def test_tables_that_are_missing_or_spoiled_are_no_verdict(session: Session, tmp
     assert not folder.verdict_json.exists()
 
 
-@pytest.mark.parametrize("lost", ["faults/faults.parquet", "ledgers/ledgers.parquet", "facts/0000.arrow"])
-def test_a_small_table_or_facts_that_are_missing_are_no_verdict(
-    session: Session, tmp_path: Path, lost: str
-) -> None:
+@pytest.mark.parametrize(
+    "lost",
+    [
+        "faults/faults.parquet",
+        "ledgers/ledgers.parquet",
+        "facts/0000.arrow",
+        "blocks/bucket=0/blocks.parquet",
+    ],
+)
+def test_a_small_table_an_index_or_facts_that_are_missing_are_no_verdict(tmp_path: Path, lost: str) -> None:
     folder = make(tmp_path, CLEAN)
-    collect(session, folder)
+    collect(INLINE, folder)
     (folder.tables / lost).unlink()
     with pytest.raises(EvidenceError, match="is not as it was collected"):
-        judge(session, folder)
+        judge(INLINE, folder)
+
+
+def test_a_block_that_the_index_lacks_is_no_verdict(tmp_path: Path) -> None:
+    """Its rows would not be judged."""
+    folder = make(tmp_path, CLEAN)
+    collect(INLINE, folder)
+    index = Bucket(folder.tables, 0).file(BLOCKS)
+    blocks = pq.read_table(index, partitioning=None)
+    pq.write_table(blocks.slice(0, blocks.num_rows - 1), index)
+    with pytest.raises(EvidenceError, match=r"operations.* has \d+ rows, its blocks have \d+"):
+        judge(INLINE, folder)
 
 
 def test_tables_made_by_other_code_are_no_verdict(
