@@ -35,10 +35,10 @@ from cli.main import raise_interrupts
 from evidence.collection import read_collection
 from evidence.findings import RunVerdict
 from evidence.folder import RunFolder
-from pipeline.blocks import Bucket, batches, largest_block
+from pipeline.blocks import Bucket, batches
 from pipeline.collect import collect
 from pipeline.facts import run_facts
-from pipeline.judge import MOST_ROWS, asked, batch_rows, judge, needed_bytes
+from pipeline.judge import MOST_ROWS, asked, batch_rows, driver_bytes, judge, needed_bytes, run_size
 from pipeline.session import Session
 from pipeline.tables import read_table
 from protocol.errors import Interrupted, PrerequisiteError
@@ -117,10 +117,9 @@ def _measure(order: _Order) -> Iterator[str]:
     with _warm(place) as session:
         collection, first = _costing(lambda: collect(session, folder))
         collecting = [first]
-        about = collection.rows["ledgers"], collection.buckets
-        largest = largest_block(folder.tables, collection.buckets)
-        wanted = batch_rows(session.cores, *about, largest)
-        need = needed_bytes(session.cores, wanted, *about, largest.rows, collected=True)
+        of_run = run_size(session.cores, folder, collection)
+        wanted = batch_rows(of_run, free_bytes=session.free_bytes(driver_bytes(of_run)))
+        need = needed_bytes(of_run, wanted, collected=True)
         rows = sum(collection.rows.values())
         files = sorted(folder.tables.rglob("*.parquet"))
         size = sum(path.stat().st_size for path in files)

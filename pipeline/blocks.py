@@ -185,17 +185,15 @@ def rows_of(bucket: Bucket, name: str) -> int:
     return int(pq.read_metadata(path).num_rows) if path.exists() else 0
 
 
-def largest_block(tables: Path, buckets: int) -> Block:
-    """The block with the most rows of all tables; one without rows where there is none."""
-    indexes = [
-        pq.read_table(Bucket(tables, number).file(BLOCKS), partitioning=None) for number in range(buckets)
-    ]
-    index = pa.concat_tables(indexes)
-    if not index.num_rows:
-        return Block(-1, -1, 0)
-    rows = np.sum([np.asarray(index.column(name)) for name in BLOCKED], axis=0)
-    at = int(rows.argmax())
-    return Block(index.column("ledger")[at].as_py(), index.column("block")[at].as_py(), int(rows[at]))
+def largest_blocks(tables: Path, buckets: int, number: int) -> tuple[Block, ...]:
+    """Up to ``number`` blocks with the most rows of all tables, the largest first."""
+    index = pa.concat_tables(
+        pq.read_table(Bucket(tables, bucket).file(BLOCKS), partitioning=None) for bucket in range(buckets)
+    )
+    rows = np.sum([np.asarray(index[name]) for name in BLOCKED], axis=0)
+    most = np.argsort(-rows, kind="stable")[:number]
+    ledger, block = np.asarray(index["ledger"]), np.asarray(index["block"])
+    return tuple(Block(int(ledger[at]), int(block[at]), int(rows[at])) for at in most)
 
 
 def batches(bucket: Bucket, rows: int, columns: ColumnNames = EVERY_COLUMN) -> Iterator[Batch]:

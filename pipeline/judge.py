@@ -10,10 +10,14 @@ measured by ``scripts/bench judge``, which fails when a run takes more than is r
 from __future__ import annotations
 
 import pickle
+import secrets
+import shutil
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
+from pathlib import Path
+from typing import NamedTuple
 
 from checkers.judging.contract import Batch, LedgerFacts, RunFacts
 from checkers.judging.found import CAP, uncapped
@@ -29,7 +33,7 @@ from pipeline.blocks import (
     Bucket,
     ColumnNames,
     batches,
-    largest_block,
+    largest_blocks,
     rows_of,
     shared_out,
 )
@@ -45,10 +49,12 @@ JVM, DRIVER, WORKER = 450 * MB, 250 * MB, 150 * MB
 """Spark's JVM, this process, and a worker before it has rows."""
 CORE = 1_500 * MB
 """Limit of the memory that judging plans to use, for each core: 3 GB on two cores."""
-LEDGER = 4_000
-"""Bytes of summaries that this process holds for each version of a ledger's metadata."""
+LEDGER = 2_000
+"""Bytes that this process and each worker hold for each version of a ledger's metadata."""
 SUMMARY = 4 * MB
 """Bytes of summaries that this process holds for each bucket."""
+LOGGED = 1_250
+"""Bytes of a row of a log: what this process judges it with, and what the worker that found it keeps."""
 JUDGED = 650
 """Bytes of a row while it is judged: as read, as arrays, as parts, and what is kept of the batch before."""
 COLLECTED = 420 * MB
@@ -58,7 +64,9 @@ MOST_ROWS, FEWEST_ROWS = 200_000, 25_000
 that its worker kept from collecting. In small batches each rule's fixed cost is over half of the time."""
 BLOCK_ROWS = 500_000
 """Rows that a block may well have, on every core at a time (0.3 GB). A block that has more, because one entry
-was read a million times, is reckoned once."""
+was read a million times, is reckoned with all of its rows."""
+_ANSWERS = ".answers"
+"""The folder in the tables' folder for what tasks found; gone when judging has ended."""
 
 
 def judge(session: Session, folder: RunFolder) -> RunVerdict:
@@ -77,8 +85,8 @@ def judge(session: Session, folder: RunFolder) -> RunVerdict:
             remedy=f"`fencepost check {folder.path}` makes them again",
         )
     sizes = _sizes(folder, collection)
-    largest = largest_block(folder.tables, collection.buckets)
-    rows = batch_rows(session.cores, collection.rows.get("ledgers", 0), collection.buckets, largest)
+    size = run_size(session.cores, folder, collection)
+    rows = batch_rows(size, free_bytes=session.free_bytes(driver_bytes(size)))
     from pipeline.facts import run_facts  # reads plans with packages that a worker need not have
 
     run = run_facts(folder, collection)
@@ -87,10 +95,17 @@ def judge(session: Session, folder: RunFolder) -> RunVerdict:
     check = partial(check_buckets, pickle.dumps((run, facts)), rows)
     shares = shared_out(sizes, session.cores * TASKS_OF_CORE)
     tasks = [[Bucket(folder.tables, number) for number in share] for share in shares]
-    with ThreadPoolExecutor(1) as meanwhile:  # this process has nothing else to do than wait for Spark
-        here = meanwhile.submit(check_all, metadata, run, facts)
-        parts = session.map(f"judging {folder.mode}", check, tasks)
-    checked = {number: found for part in parts for number, found in part.items()}
+    checked: dict[int, AllFound] = {}
+    answers = folder.tables / _ANSWERS
+    answers.mkdir(exist_ok=True)
+    try:
+        with ThreadPoolExecutor(1) as meanwhile:  # this process has nothing else to do than wait for Spark
+            here = meanwhile.submit(check_all, metadata, run, facts)
+            parts = session.map(f"judging {folder.mode}", check, tasks)
+        for part in parts:
+            checked |= pickle.loads(part.read_bytes())  # noqa: S301  # our own worker's
+    finally:
+        shutil.rmtree(answers, ignore_errors=True)
     found = join_all([here.result(), *(checked[number] for number in sorted(checked))])
     verdict = conclude_all(found, run, facts)
     for former in (folder.verdict_json, folder.findings):
@@ -129,16 +144,20 @@ def _sizes(folder: RunFolder, collection: Collection) -> dict[int, int]:
     return {number: sum(of_buckets[number] for of_buckets in rows.values()) for number in buckets}
 
 
-def check_buckets(known: bytes, rows: int, buckets: Sequence[Bucket]) -> dict[int, AllFound]:
-    """What every checker finds in each bucket, read in batches of about ``rows`` rows.
+def check_buckets(known: bytes, rows: int, buckets: Sequence[Bucket]) -> Path:
+    """Write what every checker finds in each bucket, read in batches of about ``rows`` rows; the file's path.
 
-    Runs in a Spark worker; ``known`` are the run and the facts of ledgers, pickled.
+    Runs in a Spark worker; ``known`` are the run and the facts of ledgers, pickled. The log checker finds
+    more rows than Spark's JVM could pass on.
     """
     run, facts = _unpacked(known)
-    return {
+    found = {
         bucket.number: join_all(check_all(batch, run, facts) for batch in batches(bucket, rows, asked(run)))
         for bucket in buckets
     }
+    path = buckets[0].tables / _ANSWERS / secrets.token_hex(8)  # Spark may run a task twice at a time
+    path.write_bytes(pickle.dumps(found))
+    return path
 
 
 @lru_cache(maxsize=1)
@@ -157,44 +176,66 @@ def asked(run: RunFacts) -> ColumnNames:
     }
 
 
-def needed_bytes(
-    cores: int, rows: int, versions: int, buckets: int, largest: int = 0, *, collected: bool = False
-) -> int:
-    """What driver, JVM and workers take with batches of ``rows`` on ``cores``; ``largest`` is a block's rows.
+class RunSize(NamedTuple):
+    """What the memory for judging a run depends on: cores, and numbers of what the run has.
 
-    More if the same workers have ``collected`` the run.
+    ``versions`` counts the versions of all metadata, ``logged`` the operations of a run with logs of ledgers;
+    ``largest`` has the largest blocks, one for each core, the largest first.
     """
-    core = 2 * max(rows, min(largest, BLOCK_ROWS)) * JUDGED
-    beyond = 2 * max(0, largest - BLOCK_ROWS) * JUDGED
-    summaries = LEDGER * versions + SUMMARY * buckets
-    return JVM + DRIVER + summaries + cores * (WORKER + max(COLLECTED if collected else 0, core)) + beyond
+
+    cores: int
+    versions: int
+    buckets: int
+    logged: int = 0
+    largest: tuple[Block, ...] = ()
 
 
-def batch_rows(
-    cores: int, versions: int, buckets: int, largest: Block | None = None, *, free_bytes: int | None = None
-) -> int:
+def run_size(cores: int, folder: RunFolder, collection: Collection) -> RunSize:
+    """The size of a collected run."""
+    rows, buckets = collection.rows, collection.buckets
+    logged = rows["operations"] if rows.get("chains") else 0
+    return RunSize(
+        cores, rows.get("ledgers", 0), buckets, logged, largest_blocks(folder.tables, buckets, cores)
+    )
+
+
+def driver_bytes(size: RunSize) -> int:
+    """What this process and the JVM take."""
+    return JVM + DRIVER + LEDGER * size.versions + SUMMARY * size.buckets + LOGGED * size.logged
+
+
+def needed_bytes(size: RunSize, rows: int, *, collected: bool = False) -> int:
+    """What driver, JVM and workers take with batches of ``rows``.
+
+    More if the same workers have ``collected`` the run. Each core may have one of the largest blocks at once.
+    """
+    largest = max((block.rows for block in size.largest), default=0)
+    batch = 2 * max(rows, min(largest, BLOCK_ROWS)) * JUDGED
+    worker = WORKER + LEDGER * size.versions + max(COLLECTED if collected else 0, batch)
+    beyond = sum(2 * max(0, block.rows - BLOCK_ROWS) * JUDGED for block in size.largest)
+    return driver_bytes(size) + size.cores * worker + beyond
+
+
+def batch_rows(size: RunSize, *, free_bytes: int) -> int:
     """Rows of a batch with which judging fits into ``CORE`` bytes a core, and into what is free.
 
-    ``versions`` counts the versions of all metadata. A block is never cut, however small batches are:
-    ``JudgementError`` names the ``largest`` block when it does not fit, and is raised too when not even
-    small batches do.
+    A block is never cut, however small batches are: ``JudgementError`` names the largest block when the
+    largest ones do not fit, and is raised too when not even small batches do.
     """
-    import psutil  # a cluster's workers may lack it
-
-    free = psutil.virtual_memory().available if free_bytes is None else free_bytes
-    of_block = largest.rows if largest else 0
-    least = needed_bytes(cores, FEWEST_ROWS, versions, buckets, of_block)
-    if largest and least > free >= needed_bytes(cores, FEWEST_ROWS, versions, buckets):
+    least, without_blocks = needed_bytes(size, FEWEST_ROWS), size._replace(largest=())
+    if least > free_bytes >= needed_bytes(without_blocks, FEWEST_ROWS):
+        largest = size.largest[0]
         raise JudgementError(
-            f"{largest.text} have {of_block:,} rows of evidence, which are judged together: that takes "
-            f"{least / 1e9:.1f} GB on {cores} cores, {free / 1e9:.1f} GB are free",
+            f"{largest.text} have {largest.rows:,} rows of evidence, which are judged together: that takes "
+            f"{least / 1e9:.1f} GB on {size.cores} cores, {free_bytes / 1e9:.1f} GB are free",
             remedy="judge on fewer cores, with --master 'local[1]', or where more memory is free",
         )
-    if least > free:
+    if least > free_bytes:
         raise JudgementError(
-            f"judging on {cores} cores takes {least / 1e9:.1f} GB at least, {free / 1e9:.1f} GB are free",
+            f"judging on {size.cores} cores takes {least / 1e9:.1f} GB at least, "
+            f"{free_bytes / 1e9:.1f} GB are free",
             remedy="judge on fewer cores, with --master 'local[1]'",
         )
-    room = min(free, max(CORE * cores, least))
-    spare = room - needed_bytes(cores, 0, versions, buckets)
-    return max(FEWEST_ROWS, min(MOST_ROWS, spare // (2 * JUDGED * cores)))
+    room = min(free_bytes, max(CORE * size.cores, least))
+    spare = room - needed_bytes(without_blocks, 0)
+    return max(FEWEST_ROWS, min(MOST_ROWS, spare // (2 * JUDGED * size.cores)))

@@ -76,6 +76,7 @@ class Session:
         self._jvm: GatewayJvm | None = None
         self._context: SparkContext | None = None
         self._failure: JudgementError | None = None
+        self._core_bytes = 0
         self._warming: threading.Thread | None = None
         self._closed = False
 
@@ -114,6 +115,18 @@ class Session:
     def cores(self) -> int:
         """How many tasks run at a time. Raises ``JudgementError`` when the session did not start."""
         return self._ready().defaultParallelism
+
+    def free_bytes(self, driver_bytes: int) -> int:
+        """Memory that is free for a job of which this process and the JVM take ``driver_bytes``.
+
+        On a cluster each core has the least share of memory that workers reported when the session began.
+        """
+        import psutil
+
+        free: int = psutil.virtual_memory().available
+        if is_local(self._master) or free < driver_bytes:
+            return free
+        return driver_bytes + self._core_bytes * self.cores
 
     def share(self, folder: Path) -> None:
         """Make sure that every worker sees ``folder`` as this process does; nothing to do for local ones.
@@ -163,7 +176,7 @@ class Session:
             context.pythonExec = python_of(self._master)
             if not is_local(self._master):
                 context.addPyFile(str(code_zip(self._scratch)))
-                check_workers(context, self._master)
+                self._core_bytes = check_workers(context, self._master)
             _mapped(context, "warming up", worker.preload, [None] * context.defaultParallelism)
         except JudgementError as error:
             self._failure = error

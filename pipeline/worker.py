@@ -57,21 +57,28 @@ def answers(tasks: Iterable[bytes], function: Callable[[Task], object]) -> Itera
 
 
 class WorkerInfo(NamedTuple):
-    """One worker process: its host, its interpreter, and package -> version (empty: not installed)."""
+    """One worker process: its host and interpreter, package -> version (empty: not installed), and memory.
+
+    ``core_bytes`` is the memory that is available to each core of the host.
+    """
 
     host: str
     python: str
     executable: str
     packages: dict[str, str]
+    core_bytes: int
 
 
 def about(packages: Iterable[str]) -> WorkerInfo:
-    """Host, interpreter and package versions of this process."""
+    """Host, interpreter, package versions and memory of this process."""
+    memory = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+    available_kib = int(memory["MemAvailable"].split()[0])
     return WorkerInfo(
         socket.gethostname(),
         platform.python_version(),
         sys.executable,
         {name: _version(name) for name in packages},
+        available_kib * 1024 // (os.cpu_count() or 1),
     )
 
 

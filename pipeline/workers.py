@@ -70,14 +70,18 @@ def code_zip(folder: Path) -> Path:
     return path
 
 
-def check_workers(context: SparkContext, master: str) -> None:
-    """Ask workers for their Python and packages; ``JudgementError`` names the first that is not as ours."""
+def check_workers(context: SparkContext, master: str) -> int:
+    """Ask workers for their Python and packages; ``JudgementError`` names the first that is not as ours.
+
+    Returns the memory that is available to each core, in bytes: the least of all.
+    """
     python = python_of(master)
     remedy = (
         f"let PYSPARK_PYTHON name a Python {platform.python_version()} that every worker has at that path, "
         f"with {' '.join(f'{name}=={metadata.version(name)}' for name in PACKAGES)}"
     )
-    for about in _ask(context, master, remedy, partial(worker.about, PACKAGES)):
+    found = _ask(context, master, remedy, partial(worker.about, PACKAGES))
+    for about in found:
         where = f"worker {about.host} ({about.executable})"
         if _minor(about.python) != _minor(platform.python_version()):
             raise JudgementError(
@@ -90,6 +94,7 @@ def check_workers(context: SparkContext, master: str) -> None:
                     f"the driver {name} {metadata.version(name)}",
                     remedy=f"install {name}=={metadata.version(name)} for {python} on every worker",
                 )
+    return min(about.core_bytes for about in found)
 
 
 def check_folder(context: SparkContext, master: str, folder: Path) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import pickle
 import signal
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -28,7 +30,7 @@ from pipeline.judge import judge
 from pipeline.session import Session
 from pipeline.tables import read_table
 from protocol.errors import EvidenceError, JudgementError
-from tests.inline import INLINE
+from tests.inline import INLINE, Inline
 from tests.spark.rawfolder import MS, Story, make
 
 LOSSES = Story({7: 50, 8: 3000, 9: 20}, lost={7: (3, 5)}, closed_below={8: 2990})
@@ -134,6 +136,24 @@ def test_the_known_losses_are_found_and_no_other(session: Session, tmp_path: Pat
     assert verdict.damage == ()
     assert verdict == in_process(folder)
     assert json.loads(folder.verdict_json.read_text())["verdict"] == "anomaly"
+
+
+def test_what_tasks_find_does_not_pass_through_spark(session: Session, tmp_path: Path) -> None:
+    """The rows of a log may be more than its JVM holds."""
+
+    class Watched(Inline):
+        def map(self, what: str, function: Any, tasks: Any) -> list[Any]:
+            answers = super().map(what, function, tasks)
+            sizes[what] = max(len(pickle.dumps(answer)) for answer in answers)
+            return answers
+
+    sizes: dict[str, int] = {}
+    folder = make(tmp_path, LOSSES)
+    collect(session, folder)
+    watched: Any = Watched()
+    assert judge(watched, folder) == judge(session, folder)
+    assert sizes["judging protected"] < 1_000
+    assert not list(folder.tables.glob(".*"))
 
 
 def test_many_segments_in_many_buckets_give_the_same_verdict(

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evidence.schemas import CENSUS, FRAMES, OPERATIONS, SERVERS
-from pipeline.blocks import Block, Bucket, batches, largest_block, merge_parts, rows_of, write_rows
+from pipeline.blocks import Block, Bucket, batches, largest_blocks, merge_parts, rows_of, write_rows
 from pipeline.tables import read_table, write_table
 from protocol.buckets import ENTRIES_PER_BLOCK, bucket_of
 
@@ -84,7 +84,9 @@ def test_a_block_is_never_cut_and_its_tables_come_together(tmp_path: Path) -> No
         for part, places in (("one", range(0, 10, 2)), ("other", range(1, 10, 2))):
             write_rows(tmp_path, name, part, table.select(schema.names).cast(schema).take(list(places)), 1)
     merge_parts(Bucket(tmp_path, 0))
-    assert largest_block(tmp_path, 1) == Block(ledger=7, number=0, rows=10)
+    sizes = [(0, 10), (-1, 4), (1, 4), (2, 2)]
+    blocks = tuple(Block(ledger=7, number=number, rows=size) for number, size in sizes)
+    assert [largest_blocks(tmp_path, 1, number) for number in (1, 9)] == [blocks[:1], blocks]
     for most, expected in (
         (1, [[-1] * 2, entries[2:7], entries[7:9], entries[9:]]),
         (8, None),
