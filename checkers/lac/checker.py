@@ -1,11 +1,15 @@
 """LAC: the last add confirmed never goes back on a handle and never covers what cannot be.
 
-Sources: the replication protocol ("Writing to the ledger"), BP-31. Rules: a handle's own LAC
-does not fall; no client receives a LAC beyond the last entry of a ledger that was CLOSED before it
-asked; a LAC received before any recovery does not cover an entry that never left its client;
-an add, which moves it, is ok when AQ bookies have acknowledged it, and a LAC covers only what they had
-acknowledged by then (both :mod:`checkers.lac.acks`); no bookie acknowledges an add that no version of the
-metadata gives to it.
+Sources: the replication protocol ("Writing to the ledger"), BP-31. The rules:
+
+- A handle's own LAC does not fall.
+- No client receives a LAC beyond the last entry of a ledger that was CLOSED before it asked.
+- A LAC received before any recovery does not cover an entry that never left its client.
+- An add, which moves the LAC, is ok when AQ bookies have acknowledged it, and a LAC covers only what they
+  had acknowledged by then (both :mod:`checkers.lac.acks`).
+- A force is ok when AQ bookies have confirmed it (:mod:`checkers.lac.forces`).
+- No bookie acknowledges an add that no version of the metadata gives to it.
+
 A LAC read has two values: ``lac``, which the handle holds after it, and ``result``, the bookies'
 answer. The answer is the best of whichever bookies came first, the client calls it best effort,
 and it may lie below what the handle knows: that is a note, not an anomaly.

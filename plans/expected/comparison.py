@@ -1,14 +1,17 @@
 """Compares a run with what its plan expects, counted by rounds.
 
-An expectation never changes a verdict. Rules: an ``unknown`` verdict meets no expectation; nor does
-a required property that is unknown where no stated anomaly shows that may be the reason; an anomaly that
-counts and that nothing states fails the run; what should break must break, in every round; a defect that
-shows ``sometimes`` may be absent, which is reported; a loss that is unexplained or forged needs a statement
-that means it;
-a defect that any plan may meet
-(:mod:`plans.expected.expectations`) is reported where it shows; a client must decide as ``decides``
-says, and figures be within the bounds of ``measures``. Reads no evidence: everything
-compared is passed as plain data.
+An expectation never changes a verdict. The rules:
+
+- An ``unknown`` verdict meets no expectation. Nor does a required property that is unknown, unless a stated
+  anomaly shows that may be the reason.
+- An anomaly that counts and that nothing states fails the run.
+- What should break must break, in every round. A defect that shows ``sometimes`` may be absent, which is
+  reported.
+- A loss that is unexplained or forged needs a statement with its class.
+- A defect that any plan may meet (:mod:`plans.expected.expectations`) is reported where it shows.
+- A client must decide as ``decides`` says, and figures must be within the bounds of ``measures``.
+
+Reads no evidence: everything compared is passed as plain data.
 """
 
 from __future__ import annotations
