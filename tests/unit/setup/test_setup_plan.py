@@ -66,6 +66,14 @@ def test_the_table_adds_up() -> None:
     assert str(stamp.ROOT) in place
 
 
+def test_the_first_page_has_the_sums_of_a_machine_without_go() -> None:
+    steps_here = [step for name, step in plan.STEPS.items() if name != "go" or not plan._HAS_GO]
+    fetch = sum(step.fetch_mb for step in plan.STEPS.values()) / 1000
+    disk = sum(step.cache_mb + step.checkout_mb for step in steps_here) / 1000
+    readme = (stamp.ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"download ({fetch:.1f} GB) and install ({disk:.1f} GB;" in readme
+
+
 def test_what_the_cache_has_is_not_fetched_again(warm: None) -> None:
     packages, total = plan.table(["python"])[2:4]
     assert "in the cache" in packages
