@@ -17,14 +17,15 @@ from checkers.judging.verdict import severity
 from evidence.folder import remove_run
 from harness.narrator import print_json
 from harness.vocabulary import words
+from plans.exploring.schedule import lost_at_most
 from plans.grammar.rounds import every
 from plans.load import load_tree
 from plans.models import Plan, lean_tree
 from plans.reading.document import Tree
 from plans.reading.writing import plan_text
 from plans.resolve import resolve
-from plans.shrinking.passes import PASSES, only_about
-from plans.shrinking.units import placed
+from plans.shrinking.passes import PASSES, in_order, only_about
+from plans.shrinking.units import name_of, params_of, placed
 from protocol.errors import FencepostError, PlanError, UsageError
 from protocol.exit_codes import ExitCode
 from protocol.modes import MODES
@@ -93,17 +94,25 @@ class Shrinker:
         key = json.dumps(tree, sort_keys=True)
         if key not in self.asked:
             try:
-                plan = self.plan(tree)
+                self.asked[key] = not self._loses_more(tree) and self._decided(self.plan(tree))
             except PlanError:
                 self.asked[key] = False
-            else:
-                self.asked[key] = self._decided(plan)
         if self.asked[key] and tree != self.best:
             self.kept.append(tree)
             self.status.line(
                 f"  {self.status.took_s:6.0f} s  {self.runs:3} runs  {_size(tree)}", style="green"
             )
         return self.asked[key]
+
+    def _loses_more(self, tree: Tree) -> bool:
+        """Whether more bookies have lost copies at a time than in the run itself: a loss is lawful then."""
+        small, whole = (
+            lost_at_most(
+                ((name_of(step), params_of(step)) for step in in_order(one["steps"])), self.again.mode
+            )
+            for one in (tree, self.kept[0])
+        )
+        return small > whole
 
     def measure(self, tree: Tree) -> tuple[int, int]:
         """How often the whole plan fails, of how many tries; ``NotAgainError`` when it never does.

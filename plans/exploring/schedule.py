@@ -22,11 +22,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from random import Random
+from typing import Any
 
 from plans.exploring.faults import KINDS, LANES, SERVERS, DrawnFault, TargetPool, uneven, weighted
 from plans.exploring.profile import ScheduleChoices
 from plans.exploring.seeds import between, pick
 from plans.reading.document import Tree
+from protocol.addresses import is_bookie
 from protocol.faults import EFFECTS
 from protocol.modes import MODES, least_loss
 
@@ -43,6 +45,19 @@ LOSING: dict[str, frozenset[str]] = {
 
 REPAIRING = frozenset({"protected"})
 """Modes in which a bookie gets back what it lost before the cluster is quiet."""
+
+
+def lost_at_most(steps: Iterable[tuple[str, Mapping[str, Any]]], mode: str) -> int:
+    """The most bookies that have lost copies at a time, by steps (name, parameters) in their order."""
+    least, most = least_loss(MODES[mode].bookie), 0
+    lost: set[str] = set()
+    for name, params in steps:
+        if name in EFFECTS and EFFECTS[name].loses_with(params) >= least:
+            lost |= set(filter(is_bookie, params.get("targets", [params.get("target", "")])))
+            most = max(most, len(lost))
+        elif mode in REPAIRING and params.get("condition") == "quiet":
+            lost.clear()
+    return most
 
 
 class Limit:

@@ -11,6 +11,7 @@ import copy
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from plans.executed import BOOKIES as PINNED
@@ -35,13 +36,17 @@ def one_sequence(tree: Tree, fails: Fails) -> Tree:
     """All steps one after the other, in the order in which they began, as soon as they can."""
     if not any("together" in step for step in tree["steps"]):
         return tree
-    ordered = sorted(_absolute(tree["steps"], 0.0), key=lambda one: one[0])
-    steps = [{key: value for key, value in step.items() if key != "at_s"} for _, step in ordered]
+    steps = [{key: value for key, value in step.items() if key != "at_s"} for step in in_order(tree["steps"])]
     flat = {
         **tree,
         "steps": [step for step in steps if step.get("wait_for", {}).get("condition") != "elapsed"],
     }
     return flat if fails(flat) else tree
+
+
+def in_order(steps: list[Tree]) -> list[Tree]:
+    """Every single step, those of blocks included, in the order in which they begin."""
+    return [step for _, step in sorted(_absolute(steps, 0.0), key=itemgetter(0))]
 
 
 def _absolute(steps: list[Tree], begin_s: float) -> Iterator[tuple[float, Tree]]:

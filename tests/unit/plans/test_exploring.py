@@ -17,7 +17,7 @@ from harness.vocabulary import words
 from plans.exploring.faults import KINDS
 from plans.exploring.generate import GenerateOptions, draw, generate, left_out
 from plans.exploring.profile import DEFAULT, Deviations, Profile, load_profile
-from plans.exploring.schedule import LOSING, REPAIRING
+from plans.exploring.schedule import LOSING, lost_at_most
 from plans.exploring.seeds import between, pick, stream
 from plans.grammar.rounds import every
 from plans.grammar.sequence import StepSpec, Together
@@ -84,18 +84,8 @@ def test_a_written_plan_is_read_back_the_same(drawn: tuple[GenerateOptions, dict
     assert parse(text, "written.yaml").tree == tree
 
 
-def lost_at_most(tree: dict[str, Any], mode: str) -> int:
-    """The most bookies that have lost copies at a time: killed, or without power, and not repaired yet."""
-    lost: set[str] = set()
-    most = 0
-    for step in raw_steps(tree):
-        if step.name in LOSING[mode]:
-            named: Any = step.params.get("targets", [step.params.get("target")])
-            lost |= {name for name in named if name.startswith("b")}
-        elif mode in REPAIRING and step.params.get("condition") == "quiet":
-            lost.clear()
-        most = max(most, len(lost))
-    return most
+def most_lost(tree: dict[str, Any], mode: str) -> int:
+    return lost_at_most(((step.name, step.params) for step in raw_steps(tree)), mode)
 
 
 @given(trees())
@@ -106,7 +96,7 @@ def test_never_more_copies_are_lost_than_the_mode_promises_to_survive(
     wish, tree = drawn
     created = next(step.params for step in raw_steps(tree) if step.name == "create")
     assert wish.mode is not None
-    assert lost_at_most(tree, wish.mode) <= created["ack_quorum"] - 1 + wish.beyond
+    assert most_lost(tree, wish.mode) <= created["ack_quorum"] - 1 + wish.beyond
 
 
 def test_a_mode_loses_by_a_fault_what_it_does_not_write_or_sync() -> None:
@@ -132,7 +122,7 @@ def test_a_plan_beyond_the_limit_has_an_allowance_and_no_other_has() -> None:
 def test_without_journaled_data_some_plan_uses_the_limit_up_and_beyond_more() -> None:
     def most(beyond: int) -> int:
         wish = GenerateOptions(EVERY_FAULT, "unprotected", beyond=beyond)
-        return max(lost_at_most(generate(PROFILE, seed, wish), "unprotected") for seed in range(200))
+        return max(most_lost(generate(PROFILE, seed, wish), "unprotected") for seed in range(200))
 
     assert most(0) == 2, "the ack quorum 3 allows two"
     assert most(1) == 3

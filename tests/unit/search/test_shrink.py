@@ -50,6 +50,22 @@ def loses(tree: Tree) -> bool:
     return "append" in names and "kill" in names[names.index("append") :]
 
 
+def written(mode: str, *steps: Tree, **keys: Any) -> Plan:
+    """A plan of these steps with one client."""
+    tree = {
+        "name": "hand/written",
+        "source": {"document": "a test"},
+        "about": "Steps that fail in a simulation.",
+        "clients": ["w"],
+        "modes": [mode],
+        "control": {"nothing": "a test"},
+        "steps": list(steps),
+        "expect": {mode: ["holds"]},
+        **keys,
+    }
+    return load_tree(tree, words(), modes=tuple(MODES), source="written")
+
+
 def runner(ended: Callable[[Plan], Ended]) -> Any:
     """A stand-in for the runner: each plan ends as the given function says."""
 
@@ -66,18 +82,29 @@ def runner(ended: Callable[[Plan], Ended]) -> Any:
 def shrinker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Shrinker]:
     """A shrinker of a drawn plan whose runs fail with this chance where ``loses`` holds."""
 
-    def make(chance: float = 1.0, for_s: float | None = None, parallel: int = 1) -> Shrinker:
-        plan, random = found(), Random(3)
-        folder: Any = type("Folder", (), {"path": tmp_path / "run" / "unprotected"})()
-        again = Again(folder, plan, 1, "unprotected", "4.18.0", frozenset({KIND}), measured=True)
+    def make(
+        chance: float = 1.0,
+        for_s: float | None = None,
+        parallel: int = 1,
+        *,
+        seed: int = 3,
+        plan: Plan | None = None,
+        kind: str = KIND,
+        loses: Loses = loses,
+    ) -> Shrinker:
+        plan, random = plan or found(), Random(seed)
+        (mode,) = plan.modes
+        folder: Any = type("Folder", (), {"path": tmp_path / "run" / mode})()
+        again = Again(folder, plan, 1, mode, "4.18.0", frozenset({kind}), measured=True)
         options = Options("run", None, None, 0.95, for_s, 3, None, parallel, tmp_path)
 
         def ended(plan: Plan) -> Ended:
-            kind = Told if loses(lean_tree(plan)) and random.random() < chance else Held
-            return kind(new_run(tmp_path, "trial", 1), (), "", 0.0)
+            fails = loses(lean_tree(plan)) and random.random() < chance
+            simulated = ending("anomaly", kind) if fails else Held
+            return simulated(new_run(tmp_path, "trial", 1), (), "", 0.0)
 
         monkeypatch.setattr(Again, "prepare", lambda self, plan, results, repeat: plan)
-        return Shrinker(again, KIND, options, runner(ended), StatusLines(quiet=True))
+        return Shrinker(again, kind, options, runner(ended), StatusLines(quiet=True))
 
     return make
 
@@ -117,6 +144,23 @@ def test_with_runs_at_a_time_no_more_are_run_and_the_same_is_left(
     alone, together = shrinker(), shrinker(parallel=parallel)
     assert reduced(together) == reduced(alone)
     assert together.runs == alone.runs
+
+
+def test_no_smaller_plan_takes_more_copies_at_a_time_than_the_run(shrinker: Callable[..., Shrinker]) -> None:
+    """Limbo that never ends is lawful when both bookies of an entry have lost it."""
+    killed: list[Tree] = [
+        {"kill": {"target": "b1"}},
+        {"start": {"target": "b1"}},
+        {"wait_for": {"condition": "quiet"}},
+        {"kill": {"target": "b2"}},
+    ]
+    plan = written("protected", *killed, {"wait_for": {"condition": "quiet"}})
+
+    def both(tree: Tree) -> bool:
+        return sum(name_of(step) == "kill" for step in tree["steps"]) == 2
+
+    small = reduced(shrinker(plan=plan, kind=NEVER_QUIET, loses=both))
+    assert [name_of(step) for step in small["steps"]] == ["kill", "wait_for", "kill"]
 
 
 def test_what_does_not_fail_again_cannot_be_shrunk(shrinker: Callable[..., Shrinker]) -> None:
