@@ -19,13 +19,18 @@ from plans.reading.document import KeyPath, Tree, changed, everything
 from plans.shrinking.ddmin import ddmin
 from plans.shrinking.units import LEDGERS, LOADS, SORTS, Unit, name_of, params_of, placed, units, without
 from protocol.addresses import is_bookie
+from protocol.faults import EFFECTS
 
 T = TypeVar("T")
 Fails = Callable[[Tree], bool]
 _AMOUNTS = ("entries", "entries_per_ledger", "ledgers", "for_s", "rate_per_s", "outstanding")
 _NEEDED = frozenset({"client", "ledger", "target", "targets", "workload", "as", "condition", "from", "to"})
-_NEVER_LESS = frozenset({*_NEEDED, "ack_quorum"})
-"""What a plan may lose rests on the ack quorum: with a smaller one, less would be promised, not less lost."""
+_NEVER_LESS = frozenset({*_NEEDED, "ack_quorum", "otherwise"})
+"""What a plan may lose rests on the ack quorum: with a smaller one, less would be promised, not less lost.
+Without ``otherwise`` a wait may end the run by an error.
+"""
+_LESS_OF_A_FAULT = frozenset({"timeout_s", "ready_timeout_s", "may_idle"})
+"""A fault keeps all other parameters: its default is often stronger (every disk, all messages)."""
 _BOOKIE = re.compile(r"\bb\d+\b")
 _SHAPED = ("create", "load")
 """Steps that say how ledgers are made."""
@@ -136,7 +141,10 @@ def fewer_settings(tree: Tree, fails: Fails) -> Tree:
     paths += [(key,) for key in ("limits", "required") if key in tree]
     for place, step in placed(tree["steps"]):
         above = ("steps", *place, name_of(step))
-        paths += [(*above, key) for key in params_of(step) if key not in _NEVER_LESS]
+        less = set(params_of(step)) - _NEVER_LESS
+        if name_of(step) in EFFECTS:
+            less &= _LESS_OF_A_FAULT
+        paths += [(*above, key) for key in params_of(step) if key in less]
     return _without_most(tree, paths, _without_paths, fails)
 
 
@@ -228,16 +236,21 @@ def fewer_clients(tree: Tree, fails: Fails) -> Tree:
     """Without clients: those of a list, and processes that no step names."""
     for place, step in placed(tree["steps"]):
         for key in ("writers", "readers", "recoverers", "targets"):
-            named = params_of(step).get(key, [])
-            while len(named) > 1:
-                fewer = _with(tree, place, key, named[:-1])
-                if not fails(fewer):
-                    break
-                tree, named = fewer, named[:-1]
+            if len(names := params_of(step).get(key, [])) > 1:
+                tree = _fewer_names(tree, place, key, names, fails)
     text = repr(tree["steps"])
     used = [client for client in tree["clients"] if re.search(rf"\b{client}\b", text)]
     smaller = {**tree, "clients": used or tree["clients"][:1]}
     return smaller if smaller != tree and fails(smaller) else tree
+
+
+def _fewer_names(tree: Tree, place: KeyPath, key: str, names: list[str], fails: Fails) -> Tree:
+    """The tree with as few of these names as it can fail with, but at least one."""
+
+    def only(some: list[str]) -> Tree:
+        return _with(tree, place, key, some)
+
+    return only(ddmin(names, lambda some: bool(some) and fails(only(some))))
 
 
 def _with(tree: Tree, place: KeyPath, key: str, value: object) -> Tree:

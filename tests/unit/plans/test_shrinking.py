@@ -166,6 +166,33 @@ def test_a_cluster_is_cut_around_the_bookies_that_are_hit_and_keeps_where_a_ledg
     assert cut(1) == tree  # nothing may be promised less
 
 
+def test_a_fault_never_gets_stronger_by_a_default() -> None:
+    steps: list[Tree] = [
+        {"load": {"workload": "append", "as": "l", "writers": ["w"], "entry_bytes": 64}},
+        {"power_loss": {"targets": ["b1"], "level": "process", "ready_timeout_s": 9}},
+        {"drop": {"from": "w", "to": "b2", "probability": 0.02, "kinds": ["add"], "may_idle": True}},
+        {"wait_for": {"condition": "quiet", "timeout_s": 9, "otherwise": "finish"}},
+    ]
+    tree = {"clients": ["w"], "cluster": {"disks": {"journal": "own"}}, "steps": steps}
+    assert PASSES["settings"](tree, lambda some: True)["steps"] == [
+        {"load": {"workload": "append", "as": "l"}},
+        {"power_loss": {"targets": ["b1"], "level": "process"}},
+        {"drop": {"from": "w", "to": "b2", "probability": 0.02, "kinds": ["add"]}},
+        {"wait_for": {"condition": "quiet", "otherwise": "finish"}},
+    ]
+
+
+@pytest.mark.parametrize(("step", "key"), [("load", "writers"), ("power_loss", "targets")])
+@pytest.mark.parametrize("needed", [{"b2"}, {"b1", "b3"}, set()])
+def test_of_a_list_any_name_may_go_but_not_all(step: str, key: str, needed: set[str]) -> None:
+    def listed(tree: Tree) -> set[str]:
+        return set(tree["steps"][0][step][key])
+
+    tree = {"clients": ["w"], "steps": [{step: {key: ["b1", "b2", "b3"]}}]}
+    left = listed(PASSES["clients"](tree, lambda some: needed <= listed(some)))
+    assert left == needed if needed else len(left) == 1
+
+
 def test_what_needs_two_at_one_time_keeps_its_block() -> None:
     """A failure of a block: nothing may be put into one sequence then."""
     tree = next(drawn(seed) for seed in range(40) if len(overlapping(drawn(seed))) > 2)
