@@ -31,7 +31,7 @@ class Spread(Random):
     def __init__(self, seed: int, name: str, *, step: float) -> None:
         super().__init__()
         self._rest = stream(seed, name)
-        self._first: float | None = seed * step % 1
+        self._first: float | None = seed % 2**32 * step % 1  # beyond 2**53 a product has no fraction
 
     def random(self) -> float:
         """The next number."""

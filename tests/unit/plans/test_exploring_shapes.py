@@ -156,8 +156,10 @@ def test_the_writer_of_quiet_ledgers_is_never_killed(drawn: tuple[GenerateOption
     assert WRITER not in {getattr(step.params, "target", "") for _, step in steps_of(plan, "kill")}
 
 
-def test_consecutive_seeds_have_other_clusters_and_loads() -> None:
-    plans = [generate(PROFILE, seed, GenerateOptions(EVERY_FAULT, "protected")) for seed in range(1, 8)]
+@pytest.mark.parametrize("first", [1, 2**62 + 1])
+def test_consecutive_seeds_have_other_clusters_and_loads(first: int) -> None:
+    wish = GenerateOptions(EVERY_FAULT, "protected")
+    plans = [generate(PROFILE, seed, wish) for seed in range(first, first + 7)]
     quorums = [steps_of(loaded(plan), "create")[0][1].params for plan in plans]
     assert len({(one.ensemble, one.write_quorum, one.ack_quorum) for one in cast("list[Any]", quorums)}) >= 4
     assert len({step["load"]["workload"] for plan in plans for step in plan["steps"] if "load" in step}) >= 3
