@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import repeat
 from pathlib import Path
 from typing import Literal
@@ -25,7 +26,7 @@ from protocol.errors import FencepostError, Interrupted
 from protocol.exit_codes import ExitCode
 from protocol.wording import counted
 from reports.seeded import announced
-from reports.series import CONFIDENCE, interval, percent
+from search.rates import Rate, rate, rate_of
 from search.running import ERROR, Ended, ledgers_in, news_in, running, shown, stored_judgements
 from search.status import StatusLines, duration
 
@@ -194,34 +195,15 @@ def _conclude(
 
 
 def rate_lines(again: Again, ended: Sequence[Ended]) -> list[str]:
-    """How often it failed, with the bounds for that number of runs; runs that prove nothing do not count."""
+    """How often it failed, each kind with its bounds."""
     lines = []
-    tried = [one for one in ended if says(again, one)]
-    for kind in sorted(again.kinds | {kind for one in tried for kind in one.kinds}):
-        seen = sum(kind in one.kinds for one in tried)
+    for kind in sorted(again.kinds.union(*(one.kinds for one in ended))):
         new = "" if kind in again.kinds or not again.kinds else " (not found in the run that was replayed)"
-        lines.append(f"  {kind}: {rate(seen, len(tried))}{new}")
-    silent = len(ended) - len(tried)
+        lines.append(f"  {kind}: {rate_of(kind, ended)}{new}")
+    silent = _rate(again, ended).silent
     if silent:
-        lines.append(f"  {silent} of {len(ended)} runs said nothing and are not counted")
+        lines.append(f"  {silent} of {len(ended)} runs said nothing: the lower bound counts them as passed")
     return lines
-
-
-def rate(seen: int, of: int) -> str:
-    """``3 of 5 runs, between 14 % and 95 % of them with 95 % confidence``."""
-    if not of:
-        return "in no run that says something"
-    lowest, highest = interval(seen, of)
-    return (
-        f"in {seen} of {of} runs, between {percent(lowest, up=False)} and {percent(highest, up=True)} "
-        f"with {CONFIDENCE:.0%} confidence".replace("95%", "95 %")
-    )
-
-
-def says(again: Again, ended: Ended) -> bool:
-    """Whether a run says if it failed: it did, or its evidence is whole and shows that it did not."""
-    properties = {kind.partition("/")[0] for kind in again.sought}
-    return failed(again, ended) or (ended.conclusive and ended.decides(properties))
 
 
 def failed(again: Again, ended: Ended) -> bool:
@@ -257,34 +239,32 @@ def _counts(again: Again, ended: Sequence[Ended]) -> str:
 
 
 def _code(again: Again, ended: Sequence[Ended]) -> tuple[int, str]:
-    tried, seen = _tried(again, ended)
-    what = "failed in the same way" if again.kinds else "failed"
-    sentence = f"{what} {rate(seen, tried)}"
-    if seen:
+    often = _rate(again, ended)
+    sentence = f"{'failed in the same way' if again.kinds else 'failed'} {often}"
+    if often.seen:
         return ExitCode.ANOMALY, sentence
     if others := frozenset().union(*(one.unexpected for one in ended)) - again.kinds:
         return ExitCode.ANOMALY, f"{sentence}; failed otherwise: {', '.join(sorted(others))}"
     if decisions := [why for one in ended for why in one.contradicted]:
         return ExitCode.ANOMALY, f"{sentence}; {counted(len(decisions), 'run')}: {decisions[0]}"
-    return (ExitCode.AS_EXPECTED if tried == len(ended) else ExitCode.UNKNOWN), sentence
+    return (ExitCode.UNKNOWN if often.silent else ExitCode.AS_EXPECTED), sentence
 
 
-def _tried(again: Again, ended: Sequence[Ended]) -> tuple[int, int]:
-    """How many runs say whether they failed, and how many of them did."""
-    tried = [one for one in ended if says(again, one)]
-    return len(tried), sum(failed(again, one) for one in tried)
+def _rate(again: Again, ended: Sequence[Ended]) -> Rate:
+    return rate(ended, partial(failed, again), again.sought)
 
 
 def _json(again: Again, ended: Sequence[Ended]) -> dict[str, object]:
-    tried, seen = _tried(again, ended)
+    often = _rate(again, ended)
     return {
         "replayed": str(again.path),
         "modified": [announced(order) for order in again.changes],
         "kinds": sorted(again.kinds),
         "sought": sorted(again.sought),
-        "failed": seen,
-        "of": tried,
-        "between": list(interval(seen, tried)) if tried else [0.0, 1.0],
+        "failed": often.seen,
+        "of": often.decided,
+        "silent": often.silent,
+        "between": list(often.bounds),
         "runs": [
             {"folder": str(one.path), "verdict": one.verdict, "kinds": sorted(one.kinds)} for one in ended
         ],

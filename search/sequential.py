@@ -41,6 +41,11 @@ class SequentialTest:
             more += 1
         return more
 
+    @property
+    def enough_passes(self) -> int:
+        """The number of runs without a failure that what fails often has at most by chance."""
+        return math.ceil(math.log(1 - self.confidence) / math.log(1 - self.often))
+
 
 def sequential_test(rate: float, confidence: float) -> SequentialTest:
     """The test for smaller forms of something that fails at ``rate`` (0 to 1, above 0)."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
 
 from checkers.judging.verdict import severity
-from evidence.folder import remove_run
+from evidence.folder import remove_run, write_text
 from harness.narrator import print_json
 from harness.vocabulary import words
 from plans.exploring.schedule import lost_at_most
@@ -31,8 +32,9 @@ from protocol.exit_codes import ExitCode
 from protocol.modes import MODES
 from protocol.wording import counted
 from reports.seeded import announced
-from search.replay import Again, find_again, rate
-from search.running import ERROR, NEVER_QUIET, Ended, Runner, running
+from search.rates import Rate, rate, rate_of
+from search.replay import Again, find_again
+from search.running import NEVER_QUIET, Ended, Runner, running
 from search.sequential import SequentialTest, sequential_test
 from search.status import StatusLines, duration
 
@@ -76,9 +78,12 @@ class Shrinker:
     again: Again
     kind: str
     options: Options
+    output: Path
     runner: Runner
     status: StatusLines
     test: SequentialTest | None = None
+    with_error: bool = False
+    """Whether the run itself, where it failed again, ended with an error too."""
     runs: int = 0
     asked: dict[str, bool] = field(default_factory=dict)
     kept: list[Tree] = field(default_factory=list)
@@ -99,6 +104,7 @@ class Shrinker:
                 self.asked[key] = False
         if self.asked[key] and tree != self.best:
             self.kept.append(tree)
+            self.write()  # kill -9 leaves this plan
             self.status.line(
                 f"  {self.status.took_s:6.0f} s  {self.runs:3} runs  {_size(tree)}", style="green"
             )
@@ -114,24 +120,33 @@ class Shrinker:
         )
         return small > whole
 
-    def measure(self, tree: Tree) -> tuple[int, int]:
-        """How often the whole plan fails, of how many tries; ``NotAgainError`` when it never does.
+    def shows(self, ended: Ended) -> bool:
+        """Whether a run shows the finding; one that ended with an error only where the run itself did."""
+        return self.kind in ended.kinds and (self.with_error or not ended.error)
+
+    def measure(self, tree: Tree) -> Rate:
+        """How often the whole plan fails; ``NotAgainError`` when it never does.
 
         The time limit does not end this, because without it there is no plan to write.
         """
-        plan, failed, tried = self.plan(tree), 0, 0
-        while tried < _FIRST_TRIES and failed < _ENOUGH:
-            ended = self.run(plan, min(_ENOUGH - failed, _FIRST_TRIES - tried), boxed=False)
-            tried += len(ended)
-            failed += sum(self.kind in one.kinds for one in ended)
+        plan = self.plan(tree)
+        tried: list[Ended] = []
+        failed: list[Ended] = []
+        while len(tried) < _FIRST_TRIES and len(failed) < _ENOUGH:
+            missing = min(_ENOUGH - len(failed), _FIRST_TRIES - len(tried))
+            tried += self.run(plan, missing, boxed=False)
+            failed = [one for one in tried if self.kind in one.kinds]
         if not failed:
             raise NotAgainError(
-                f"the run did not fail again with {self.kind} in {tried} tries, so nothing can be decided",
+                f"the run did not fail again with {self.kind} in {len(tried)} tries, "
+                "so nothing can be decided",
                 remedy=f"see how often it fails: fencepost replay {' '.join(self.again.words)} --times 20",
             )
-        self.test = sequential_test(failed / tried, self.options.confidence)
+        self.with_error = any(one.error for one in failed)
+        # Decisions count a run that says nothing as passed, so this rate does as well.
+        self.test = sequential_test(len(failed) / len(tried), self.options.confidence)
         self.kept = [tree]
-        return failed, tried
+        return rate_of(self.kind, tried)
 
     def run(self, plan: Plan, needed: int = 1, *, boxed: bool = True) -> list[Ended]:
         """Run a plan once, or as many of the ``needed`` times as may run at a time, within the time limit.
@@ -153,18 +168,23 @@ class Shrinker:
         return ended
 
     def _decided(self, plan: Plan) -> bool:
-        """Run until the test decides; a run that ends by an error speaks against the smaller plan at once."""
+        """Run until the test decides; a run that ends by an error speaks against the smaller plan at once.
+
+        Where the run itself failed with an error, the error belongs to the failure.
+        """
         assert self.test is not None  # noqa: S101  # measured first
         failed = passed = 0
         while (decision := self.test.decide(failed, passed)) is None:
             for ended in self.run(plan, self.test.fewest(failed, passed)):
-                if self.kind in ended.kinds:
-                    failed += 1
-                elif ended.verdict == ERROR:
+                shows = self.shows(ended)
+                if ended.error and not shows:
                     return False
-                else:
-                    passed += 1
+                failed, passed = failed + shows, passed + (not shows)
         return decision
+
+    def write(self, confirmed: Sequence[Ended] = ()) -> None:
+        """Write the smallest plan found up to now as a scenario."""
+        write_text(self.output, scenario_text(self, confirmed))
 
     def plan(self, tree: Tree) -> Plan:
         """The tree as a plan; ``PlanError`` when it is none."""
@@ -196,26 +216,25 @@ def shrink(options: Options, *, quiet: bool, as_json: bool) -> int:
         status.line(f"  {again.beside}; --finding names one")
     confirmed: list[Ended] = []
     with running(options.results, options.parallel, status) as runner:
-        shrinker = Shrinker(again, kind, options, runner, status)
+        shrinker = Shrinker(again, kind, options, output, runner, status)
         first = lean_tree(again.plan)
-        failed, tried = shrinker.measure(first)
-        status.line(f"  it fails {rate(failed, tried)}; {_rule(shrinker.test)}")
+        often = shrinker.measure(first)
+        status.line(f"  it fails {often}; {_rule(shrinker.test)}")
         status.line(f"  {status.took_s:6.0f} s  {shrinker.runs:3} runs  {_size(first)}")
         try:
             _reduce(shrinker)
             _confirm(shrinker, confirmed)
         finally:  # the smallest plan found is written, however the shrinking ends
-            output.write_text(scenario_text(shrinker, confirmed), encoding="utf-8")
+            shrinker.write(confirmed)
             status.line(f"scenario: {output} ({_size(shrinker.best)})")
-    return _conclude(shrinker, output, confirmed, status, as_json=as_json)
+    return _conclude(shrinker, confirmed, status, as_json=as_json)
 
 
 def _require_writable(output: Path) -> None:
     """Refuse at once what would be refused when all runs are done."""
     with suppress(OSError):
         output.parent.mkdir(parents=True, exist_ok=True)
-    place = output if output.is_file() else output.parent
-    if output.is_dir() or not (output.parent.is_dir() and os.access(place, os.W_OK)):
+    if output.is_dir() or not (output.parent.is_dir() and os.access(output.parent, os.W_OK)):
         raise UsageError(f"cannot write {output}", remedy="--output names another file")
 
 
@@ -234,21 +253,34 @@ def _reduce(shrinker: Shrinker) -> None:
 
 
 def _confirm(shrinker: Shrinker, confirmed: list[Ended]) -> None:
-    """Run the smallest plan again; if it never fails now, chance has kept it, and one before it is taken."""
+    """Run the smallest plan again; if chance has kept it, an earlier one is taken.
+
+    A plan that fails seldom may pass several times. It is given up only after so many runs without a failure
+    as one that fails often has with less than the chance that a decision may be wrong.
+    """
     back = 1
-    while True:
+    while shrinker.options.confirm:
         confirmed[:] = []
-        plan, of = shrinker.plan(shrinker.best), shrinker.options.confirm
-        while len(confirmed) < of:
-            confirmed += shrinker.run(plan, of - len(confirmed), boxed=False)
-        if not confirmed or len(shrinker.kept) == 1 or any(shrinker.kind in one.kinds for one in confirmed):
+        plan = shrinker.plan(shrinker.best)
+        while missing := _missing(shrinker, confirmed):
+            confirmed += shrinker.run(plan, missing, boxed=False)
+        if len(shrinker.kept) == 1 or any(map(shrinker.shows, confirmed)):
             return
         del shrinker.kept[max(1, len(shrinker.kept) - back) :]
         back *= 2
         shrinker.status.line(f"  it did not fail again; back to {_size(shrinker.best)}", style="yellow")
 
 
-def scenario_text(shrinker: Shrinker, confirmed: list[Ended]) -> str:
+def _missing(shrinker: Shrinker, confirmed: Sequence[Ended]) -> int:
+    """How many runs of a plan are at least missing before it is confirmed or given up."""
+    assert shrinker.test is not None  # noqa: S101  # measured first
+    least = shrinker.options.confirm - len(confirmed)
+    if least > 0 or any(map(shrinker.shows, confirmed)):
+        return max(least, 0)
+    return max(shrinker.test.enough_passes - len(confirmed), 0)
+
+
+def scenario_text(shrinker: Shrinker, confirmed: Sequence[Ended]) -> str:
     """The smallest plan as a scenario file that states what it shows."""
     again, best = shrinker.again, shrinker.best
     seen = {kind for one in confirmed for kind in one.kinds} if confirmed else again.kinds
@@ -259,7 +291,7 @@ def scenario_text(shrinker: Shrinker, confirmed: list[Ended]) -> str:
         "name": f"{NAME}/{again.plan.name.replace('/', '-')}",
         "source": {"document": "fencepost shrink", "section": f"{again.plan.name}, seed {again.seed}"},
         "about": _about(again, shrinker, confirmed),
-        "cluster": {"version": again.version, **best.get("cluster", {})},
+        "cluster": {**best.get("cluster", {}), "version": again.version},
         **kept,
         "modes": [again.mode],
         "control": {"mode": again.mode}
@@ -283,9 +315,9 @@ def _stated(kind: str, seen: int, of: int, again: Again) -> Tree:
     return {"defect": {**tree, "reference": reference, "rate": "sometimes"}}
 
 
-def _about(again: Again, shrinker: Shrinker, confirmed: list[Ended]) -> str:
-    failed = sum(shrinker.kind in one.kinds for one in confirmed)
-    text = f"In this form it failed {rate(failed, len(confirmed))}." if confirmed else "It was not confirmed."
+def _about(again: Again, shrinker: Shrinker, confirmed: Sequence[Ended]) -> str:
+    often = rate(confirmed, shrinker.shows, {shrinker.kind})
+    text = f"In this form it failed {often}." if confirmed else "It was not confirmed."
     return (
         f"Shrunk from a run of {again.plan.name} with {len(list(every(again.plan.steps)))} steps to "
         f"{len(list(every(shrinker.plan(shrinker.best).steps)))}, in {shrinker.runs} runs. "
@@ -330,15 +362,13 @@ def _rule(test: SequentialTest | None) -> str:
     ).replace("%", " %")
 
 
-def _conclude(
-    shrinker: Shrinker, output: Path, confirmed: list[Ended], status: StatusLines, *, as_json: bool
-) -> int:
-    failed = sum(shrinker.kind in one.kinds for one in confirmed)
-    code = ExitCode.AS_EXPECTED if failed else ExitCode.UNKNOWN
-    how = f"it fails {rate(failed, len(confirmed))}" if confirmed else "it was not confirmed"
+def _conclude(shrinker: Shrinker, confirmed: list[Ended], status: StatusLines, *, as_json: bool) -> int:
+    often = rate(confirmed, shrinker.shows, {shrinker.kind})
+    code = ExitCode.AS_EXPECTED if often.seen else ExitCode.UNKNOWN
+    how = f"it fails {often}" if confirmed else "it was not confirmed"
     if as_json:
-        tree = {"exit": code, "scenario": str(output), "runs": shrinker.runs}
-        print_json({**tree, "failed": failed, "of": len(confirmed), "steps": shrinker.best["steps"]})
+        tree = {"exit": code, "scenario": str(shrinker.output), "runs": shrinker.runs}
+        print_json({**tree, "failed": often.seen, "of": len(confirmed), "steps": shrinker.best["steps"]})
         return code
     status.last(
         f"{_size(shrinker.best)} after {shrinker.runs} runs in {duration(status.took_s)}; {how}; exit {code}"

@@ -17,9 +17,9 @@ from harness.recording.finals import NOT_QUIET
 from plans.exploring.generate import REQUIRED
 from search.coverage import FAULTS, PAIRS, Coverage, coverage_tables, whom
 from search.explore import Exploration, _code
-from search.replay import rate
+from search.rates import Rate, rate_of
 from search.running import NEVER_QUIET, Ended, kinds
-from tests.unit.search.simulated import anomaly, judged
+from tests.unit.search.simulated import anomaly, ending, judged
 
 KNOWN = {"servers/full_check_early"}
 
@@ -110,8 +110,20 @@ def test_what_does_not_count_in_the_plan_is_no_news(kind: str, required: Sequenc
 
 
 def test_a_rate_is_quoted_with_its_bounds() -> None:
-    assert rate(5, 5) == "in 5 of 5 runs, between 47 % and 100 % with 95 % confidence"
-    assert rate(0, 0) == "in no run that says something"
+    assert str(Rate(5, 5, 5)) == "in 5 of 5 runs, between 47 % and 100 % with 95 % confidence"
+    assert str(Rate(0, 0, 0)) == "in no run that says something"
+
+
+def test_silent_runs_do_not_raise_a_rate() -> None:
+    """A run that fails is always counted, one that does not only when its evidence is whole."""
+    ran = [
+        ending(verdict, *kinds)(Path("r"), (), "", 1.0)
+        for verdict, *kinds in (["anomaly", "a/b"], ["unknown"])
+    ]
+    often = rate_of("a/b", ran * 5)
+    assert often == Rate(5, 5, 10)
+    assert often.bounds == (Rate(5, 10, 10).bounds[0], 1.0)
+    assert rate_of("a/b", ran[1:] * 5).bounds == (0.0, 1.0)
 
 
 def test_coverage_counts_runs_and_times() -> None:

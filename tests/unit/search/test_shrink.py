@@ -15,7 +15,8 @@ from evidence.folder import new_run, point_latest
 from harness.vocabulary import words
 from plans.exploring.generate import GenerateOptions, generate
 from plans.exploring.profile import load_profile
-from plans.load import load_tree, read
+from plans.grammar.rounds import every
+from plans.load import load, load_tree, read
 from plans.models import Plan, lean_tree
 from plans.reading.document import Tree, parse
 from plans.shrinking.passes import PASSES
@@ -24,8 +25,10 @@ from protocol.errors import UsageError
 from protocol.exit_codes import ExitCode
 from protocol.modes import MODES
 from search import shrink as shrinking
+from search.rates import Rate
 from search.replay import Again
 from search.running import NEVER_QUIET, Ended
+from search.sequential import sequential_test
 from search.shrink import NotAgainError, Options, Shrinker, TimeIsUpError, scenario_text
 from search.status import StatusLines
 from tests.unit.search.simulated import ending
@@ -96,6 +99,7 @@ def shrinker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., S
         (mode,) = plan.modes
         folder: Any = type("Folder", (), {"path": tmp_path / "run" / mode})()
         again = Again(folder, plan, 1, mode, "4.18.0", frozenset({kind}), measured=True)
+        output = tmp_path / "small.yaml"
         options = Options("run", None, None, 0.95, for_s, 3, None, parallel, tmp_path)
 
         def ended(plan: Plan) -> Ended:
@@ -104,7 +108,7 @@ def shrinker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., S
             return simulated(new_run(tmp_path, "trial", 1), (), "", 0.0)
 
         monkeypatch.setattr(Again, "prepare", lambda self, plan, results, repeat: plan)
-        return Shrinker(again, kind, options, runner(ended), StatusLines(quiet=True))
+        return Shrinker(again, kind, options, output, runner(ended), StatusLines(quiet=True))
 
     return make
 
@@ -135,6 +139,67 @@ def test_what_fails_in_two_of_three_runs_is_shrunk_as_well(shrinker: Callable[..
     one = shrinker(chance=0.66)
     small = reduced(one)
     assert len(list(placed(small["steps"]))) < 8
+
+
+def test_what_fails_in_one_of_five_runs_keeps_what_was_gained(shrinker: Callable[..., Shrinker]) -> None:
+    """Three runs without a failure say little about it, and must not lead back to a larger plan."""
+    steps: list[Tree] = [
+        {"create": {"client": "w", "ledger": "q"}},
+        {"append": {"client": "w", "ledger": "q", "entries": 1}},
+        {"kill": {"target": "b1"}},
+    ]
+    whole = lean_tree(written("unprotected", *steps, {"heal": {}}))
+    small = lean_tree(written("unprotected", *steps))
+    kept = 0
+    for seed in range(40):
+        one, confirmed = shrinker(chance=0.2, seed=seed), list[Ended]()
+        one.test, one.kept = sequential_test(0.2, 0.95), [whole, small]
+        shrinking._confirm(one, confirmed)
+        kept += one.best == small
+        assert 3 <= len(confirmed) <= 14
+    assert kept >= 36, "a right result is given up in one of twenty cases"
+
+
+def test_a_plan_that_ends_with_an_error_is_not_kept_unless_the_run_did(
+    shrinker: Callable[..., Shrinker],
+) -> None:
+    one = shrinker()
+    tree = lean_tree(one.again.plan)
+    less = {**tree, "steps": tree["steps"][:-1]}
+    failing = one.runner
+    one.runner = broken = runner(lambda _: Told(Path(), (), "b1 did not start", 0.0))
+    assert one.measure(tree) == Rate(2, 2, 2)
+    assert one.fails(less)
+    again = replace(one, runner=failing, asked={}, kept=[], with_error=False)
+    again.measure(tree)
+    again.runner = broken
+    assert not again.fails(less)
+
+
+def test_what_is_killed_leaves_the_smallest_plan_until_then(shrinker: Callable[..., Shrinker]) -> None:
+    one = shrinker()
+    one.measure(lean_tree(one.again.plan))
+
+    def until_the_third(tree: Tree) -> bool:
+        fails = one.fails(tree)
+        if len(one.kept) == 4:
+            raise KeyboardInterrupt
+        return fails
+
+    with pytest.raises(KeyboardInterrupt):
+        for make_less in PASSES.values():
+            make_less(one.best, until_the_third)
+    plan = load(one.output, words())
+    assert "was not confirmed" in plan.about
+    assert len(list(every(plan.steps))) == len(list(placed(one.kept[3]["steps"])))
+
+
+def test_the_scenario_names_the_release_that_ran(shrinker: Callable[..., Shrinker]) -> None:
+    """A run may have had another release than its plan names."""
+    steps = [{"create": {"client": "w", "ledger": "q"}}, {"kill": {"target": "b1"}}]
+    one = shrinker(plan=written("unprotected", *steps, cluster={"version": "4.16.7"}), loses=bool)
+    one.measure(lean_tree(one.again.plan))
+    assert scenario(one).cluster.version == "4.18.0"
 
 
 @pytest.mark.parametrize("parallel", [2, 8])
@@ -197,7 +262,7 @@ def test_when_the_time_is_up_the_best_so_far_stands(shrinker: Callable[..., Shri
 def test_the_run_itself_is_measured_however_short_the_time_is(shrinker: Callable[..., Shrinker]) -> None:
     one = shrinker(for_s=1e-9)
     tree = lean_tree(one.again.plan)
-    assert one.measure(tree) == (2, 2)
+    assert one.measure(tree) == Rate(2, 2, 2)
     shrinking._reduce(one)
     assert one.best == tree
 
