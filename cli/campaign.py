@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from cli.completion import of_campaigns
-from cli.options import FILE, PARALLEL, PRESENT_FOLDER, QUIET, RESULTS, START_UNTIL, release
+from cli.options import FILE, PARALLEL, PRESENT_FOLDER, QUIET, RESULTS, START_UNTIL, chosen_version, release
 
 
 def _part(_context: click.Context, _parameter: click.Parameter, text: str) -> tuple[int, int]:
@@ -67,7 +67,6 @@ def command(
     Each run is stored when it ends, so a campaign can be killed and started again at any time. Exit codes:
     0 as expected, 1 a run that ended early or hung, 3 an inconclusive run, 4 an anomaly.
     """
-    from cli.run import chosen_version
     from harness.campaigns.campaign import Options, run_campaign
     from harness.campaigns.listing import shard, units_of
     from plans.campaign import campaigns, load_campaign

@@ -7,7 +7,18 @@ from typing import Any
 
 import click
 
-from cli.options import AS_JSON, DURATION, FILE, PARALLEL, QUIET, RELEASE, RESULTS, one_mode
+from cli.options import (
+    AS_JSON,
+    DURATION,
+    FILE,
+    JARS,
+    PARALLEL,
+    QUIET,
+    RELEASE,
+    RESULTS,
+    chosen_version,
+    one_mode,
+)
 
 _DEFAULT_FOR_S = 300.0
 
@@ -33,6 +44,7 @@ _DEFAULT_FOR_S = 300.0
 )
 @click.option("--keep-going", is_flag=True, help="Continue after an anomaly.")
 @RELEASE
+@JARS
 @click.option(
     "--show", is_flag=True, help="Print the first plan, ready for `fencepost run`, and run nothing."
 )
@@ -45,6 +57,8 @@ def command(
     for_s: float | None,
     runs: int | None,
     profile: Path | None,
+    version: str | None,
+    jars: Path | None,
     show: bool,
     quiet: bool,
     as_json: bool,
@@ -67,6 +81,7 @@ def command(
         raise click.UsageError(unknown("mode", mode, MODES))
     if for_s is None and runs is None:
         for_s = _DEFAULT_FOR_S
+    options["version"] = chosen_version(version, jars)
     search = Search(file=profile or DEFAULT, mode=mode, runs=runs, for_s=for_s, **options)
     if show:
         click.echo(plan_text(search.tree(0)), nl=False)

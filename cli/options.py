@@ -55,6 +55,17 @@ def release(about: str) -> Callable[[Decorated], Decorated]:
     return click.option(*words, metavar="VERSION", help=about, shell_complete=of_releases)
 
 
+def chosen_version(version: str | None, jars: Path | None) -> str | None:
+    """What ``--bookkeeper`` or ``--jars`` asks for; ``UsageError`` for both."""
+    if jars is None:
+        return version
+    if version is not None:
+        raise click.UsageError("--bookkeeper names a release, --jars a build of your own: give one of them")
+    from cluster.releases.artifacts import adopt
+
+    return adopt(jars)
+
+
 def one_mode(about: str) -> Callable[[Decorated], Decorated]:
     """The option for one mode of a run."""
     return click.option("--mode", metavar="MODE", help=about, shell_complete=of_modes)
@@ -75,6 +86,7 @@ CLIENT_CONF = click.option(
     "--client-conf", type=PRESENT_FILE, help="Your clients' settings, in the same form."
 )
 RELEASE = release("BookKeeper release, for example 4.16.4.")
+JARS = click.option("--jars", type=PRESENT_FOLDER, help="Folder of jars: run your own build of BookKeeper.")
 START_UNTIL = click.option(
     "--for", "total_s", type=DURATION, help="Start no run after this time: 90s, 10m, 8h."
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from cli.options import AS_JSON, PARALLEL, QUIET, RESULTS, one_mode
+from cli.options import AS_JSON, JARS, PARALLEL, QUIET, RESULTS, one_mode
 
 
 @click.command("replay")
@@ -16,6 +16,7 @@ from cli.options import AS_JSON, PARALLEL, QUIET, RESULTS, one_mode
 @click.option(
     "--backend", metavar="NAME", help="Backend of the servers, local or docker; default: that of RUN."
 )
+@JARS
 @PARALLEL
 @RESULTS
 @QUIET

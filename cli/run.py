@@ -12,12 +12,13 @@ from cli.options import (
     AS_JSON,
     BOOKIE_CONF,
     CLIENT_CONF,
+    JARS,
     MASTER,
     PARALLEL,
-    PRESENT_FOLDER,
     QUIET,
     RELEASE,
     RESULTS,
+    chosen_version,
 )
 from evidence.folder import DEFAULT_BACKEND
 from harness.request import RunRequest
@@ -50,7 +51,7 @@ from protocol.exit_codes import ExitCode
     help="Backend of the servers: local (plain processes) or docker (containers).",
 )
 @RELEASE
-@click.option("--jars", type=PRESENT_FOLDER, help="Folder of jars: run your own build of BookKeeper.")
+@JARS
 @BOOKIE_CONF
 @CLIENT_CONF
 @click.option(
@@ -126,17 +127,6 @@ def command(
                 click.echo(typed(text))
         return ExitCode.AS_EXPECTED
     return run_series(requests, times=times, parallel=parallel, master=master, quiet=quiet, as_json=as_json)
-
-
-def chosen_version(version: str | None, jars: Path | None) -> str | None:
-    """What ``--bookkeeper`` or ``--jars`` asks for; ``UsageError`` for both."""
-    if jars is None:
-        return version
-    if version is not None:
-        raise click.UsageError("--bookkeeper names a release, --jars a build of your own: give one of them")
-    from cluster.releases.artifacts import adopt
-
-    return adopt(jars)
 
 
 def _setting(text: str) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from cli.options import AS_JSON, DURATION, FILE, PARALLEL, QUIET, RESULTS, one_mode
+from cli.options import AS_JSON, DURATION, FILE, JARS, PARALLEL, QUIET, RESULTS, one_mode
 
 
 @click.command("shrink")
@@ -36,6 +36,7 @@ from cli.options import AS_JSON, DURATION, FILE, PARALLEL, QUIET, RESULTS, one_m
     help="Number of runs that confirm the result.",
 )
 @click.option("--output", type=FILE, help="File to write; default: shrunk.yaml in RUN.")
+@JARS
 @PARALLEL
 @RESULTS
 @QUIET

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 from evidence.collect.clock import READING_ERROR_NS
-from evidence.shapes import Clocks, MachineLoad
+from evidence.shapes import Clocks, MachineLoad, RunTree
+from protocol.java import about, java
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -96,7 +98,7 @@ def commit() -> tuple[str, bool]:
 
 
 def host() -> dict[str, object]:
-    """Kernel, machine, cores, memory and Python of this machine."""
+    """Kernel, machine, cores, memory, Python and Java of this machine."""
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return {
         "system": platform.system(),
@@ -105,8 +107,38 @@ def host() -> dict[str, object]:
         "cores": os.cpu_count(),
         "memory_bytes": pages,
         "python": platform.python_version(),
+        "java": _java(),
         "root": os.geteuid() == 0,
     }
+
+
+def _java() -> str:
+    """Version and vendor, as in ``21.0.8 (Eclipse Adoptium)``; some distributions name no vendor."""
+    said: dict[str, str] = dict(
+        re.findall(r'^(JAVA_VERSION|IMPLEMENTOR)="(.*)"', about(java()), re.MULTILINE)
+    )
+    vendor = f" ({said['IMPLEMENTOR']})" if "IMPLEMENTOR" in said else ""
+    return said.get("JAVA_VERSION", "unknown") + vendor
+
+
+def differences(run: RunTree) -> list[str]:
+    """What differs between the machine and harness of a stored run and those of here, one line each."""
+    names = {"commit": "Fencepost's commit", "java": "Java", "cores": "cores"}
+    then = {
+        **run.get("host", {}),
+        "commit": named_commit(run.get("commit", "unknown"), run.get("dirty", False)),
+    }
+    here = {**host(), "commit": named_commit(*commit())}
+    return [
+        f"{name}: {then[key]} in the run, {here[key]} here"
+        for key, name in names.items()
+        if key in then and then[key] != here[key]
+    ]
+
+
+def named_commit(head: str, dirty: bool) -> str:
+    """A commit as a user reads it: ``9e38015c1f2a, with uncommitted changes``."""
+    return head[:12] + (", with uncommitted changes" if dirty else "")
 
 
 def provenance() -> dict[str, object]:

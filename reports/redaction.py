@@ -42,6 +42,7 @@ _SHORTEST_NAME = 3
 _RECORDED = re.compile(r'"(/[^"]+)/[^"/]+/raw/frames"')
 """The folder where a run was recorded, in the proxy's log."""
 _CHUNK_BYTES = 1 << 20
+_MACHINE = ("kernel", "cores", "memory_bytes", "java")
 
 
 @dataclass(frozen=True)
@@ -79,10 +80,11 @@ class Redactor:
 def redacted_run(text: str, redactor: Redactor) -> str:
     """``run.json`` without private information, in the form of :func:`evidence.folder.write_json`.
 
-    The description of the machine and the words of the command line are left out.
+    Of the machine, only what tells runs apart is kept; the words of the command line are left out.
     """
-    tree = {**json.loads(text), "host": {}, "argv": []}
-    return redactor.text(json_text(tree))
+    tree = json.loads(text)
+    host = {key: value for key, value in tree.get("host", {}).items() if key in _MACHINE}
+    return redactor.text(json_text({**tree, "host": host, "argv": []}))
 
 
 def _address(found: re.Match[str]) -> str:

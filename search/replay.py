@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Literal
 
 from cluster.configuration import CAPS
+from cluster.releases.artifacts import adopt
 from evidence.folder import DEFAULT_BACKEND, RunFolder
 from evidence.recorders import read_lines
 from evidence.shapes import RunTree
 from harness.bundles.reading import is_bundle, opened
 from harness.narrator import print_json
 from harness.preparing import Prepared, prepare_plan
+from harness.provenance import differences
 from harness.request import RunRequest
 from harness.vocabulary import words
 from plans.executed import begins, executed
@@ -51,6 +53,10 @@ class Again:
     """Backend of the stored run, and of its repetition unless another is requested."""
     bundle: Path | None = None
     """The archive that it came from; its ``folder`` is gone then."""
+    jars: Path | None = None
+    """The folder of the build that repeats it instead of the release that ran."""
+    differences: tuple[str, ...] = ()
+    """What its repetition cannot have as the run had it, one line each."""
 
     @property
     def path(self) -> Path:
@@ -71,12 +77,13 @@ class Again:
     @property
     def words(self) -> tuple[str, ...]:
         """How a command names it."""
-        return (str(self.path),) if self.bundle is None else (str(self.path), "--mode", self.mode)
+        mode = () if self.bundle is None else ("--mode", self.mode)
+        return (str(self.path), *mode, *(("--jars", str(self.jars)) if self.jars else ()))
 
     @property
-    def changes(self) -> tuple[str, ...]:
-        """Orders of its seeded defects and cures, none for a release as it is."""
-        return self.plan.cluster.changes
+    def changes(self) -> list[str]:
+        """Its seeded defects and cures in words; none for a release as it is."""
+        return [announced(order) for order in self.plan.cluster.changes]
 
     def prepare(self, plan: Plan, results: Path, repeat: tuple[str, ...]) -> Prepared:
         """``plan`` (this one, or less of it) ready to run with the seed and the release of the run."""
@@ -93,8 +100,12 @@ class Again:
         return prepare_plan(request, only)
 
 
-def find_again(results: Path, reference: str, mode: str | None) -> Again:
-    """The run or bundle that is meant, in one mode; ``UsageError`` where several ran and none is named."""
+def find_again(results: Path, reference: str, mode: str | None, jars: Path | None = None) -> Again:
+    """The run or bundle that is meant, in one mode; ``UsageError`` where several ran and none is named.
+
+    With ``jars`` it is repeated on that build.
+    """
+    build = adopt(jars) if jars else None
     with opened(results, reference) as found:
         folder = found.one(mode)
         facts = folder.run()
@@ -102,18 +113,22 @@ def find_again(results: Path, reference: str, mode: str | None) -> Again:
         judged = stored_judgements(folder)
         began = begins(read_lines(folder.steps).records)
         plan = executed(_with_own_settings(resolved.plan, facts), began)
+        ran = str(facts["bookkeeper"])
+        other = [f"BookKeeper: {ran} in the run, {build} here"] if build not in (None, ran) else []
         return Again(
             folder=folder,
             plan=plan,
             seed=resolved.seed,
             mode=resolved.mode,
-            version=str(facts["bookkeeper"]),
+            version=build or ran,
             kinds=shown(folder, judged),
             news=news_in(folder, judged),
             measured=bool(began) and plan.rounds == 1,
             ledgers=ledgers_in(folder, judged),
             backend=str(facts.get("backend", DEFAULT_BACKEND)),
             bundle=Path(reference).resolve() if is_bundle(reference) else None,
+            jars=jars,
+            differences=(*other, *differences(facts)),
         )
 
 
@@ -148,6 +163,7 @@ def replay(
     quiet: bool,
     as_json: bool,
     backend: str | None = None,
+    jars: Path | None = None,
 ) -> int:
     """Repeat a stored run ``times`` times, ``parallel`` at a time, on its own backend or on another.
 
@@ -155,7 +171,7 @@ def replay(
     way or in another that its plan does not state, which includes a decision.
     """
     status = StatusLines(quiet=quiet or as_json)
-    again = find_again(results, reference, mode)
+    again = find_again(results, reference, mode, jars)
     again = replace(again, backend=backend or again.backend)
     elsewhere = ("--backend", backend) if backend else ()
     ready = again.prepare(again.plan, results, ("fencepost", "replay", *again.words, *elsewhere))
@@ -212,8 +228,8 @@ def failed(again: Again, ended: Ended) -> bool:
 
 
 def _introduce(again: Again, times: int, status: StatusLines) -> None:
-    for order in again.changes:
-        status.line(announced(order), style="yellow")
+    for line in (*again.changes, *again.differences):
+        status.line(line, style="yellow")
     found = ", ".join(sorted(again.sought)) or "nothing"
     status.line(
         f"replaying {again.path} {counted(times, 'time')}: {again.mode}, BookKeeper {again.version}, "
@@ -258,7 +274,8 @@ def _json(again: Again, ended: Sequence[Ended]) -> dict[str, object]:
     often = _rate(again, ended)
     return {
         "replayed": str(again.path),
-        "modified": [announced(order) for order in again.changes],
+        "modified": again.changes,
+        "differences": list(again.differences),
         "kinds": sorted(again.kinds),
         "sought": sorted(again.sought),
         "failed": often.seen,

@@ -31,7 +31,6 @@ from protocol.errors import FencepostError, PlanError, UsageError
 from protocol.exit_codes import ExitCode
 from protocol.modes import MODES
 from protocol.wording import counted
-from reports.seeded import announced
 from search.rates import Rate, rate, rate_of
 from search.replay import Again, find_again
 from search.running import NEVER_QUIET, Ended, Runner, running
@@ -59,6 +58,7 @@ class Options:
     output: Path | None
     parallel: int
     results: Path
+    jars: Path | None = None
 
 
 class NotAgainError(FencepostError):
@@ -205,12 +205,12 @@ class Shrinker:
 def shrink(options: Options, *, quiet: bool, as_json: bool) -> int:
     """Shrink a stored run; 0 when the smallest plan was written and failed when it was confirmed, else 3."""
     status = StatusLines(quiet=quiet or as_json)
-    again = find_again(options.results, options.reference, options.mode)
+    again = find_again(options.results, options.reference, options.mode, options.jars)
     kind = _kind(again, options.kind)
     output = options.output or again.path.parent / f"{NAME}.yaml"
     _require_writable(output)
-    for change in again.changes:
-        status.line(announced(change), style="yellow")
+    for line in (*again.changes, *again.differences):
+        status.line(line, style="yellow")
     status.line(f"shrinking {again.path}: {again.mode}, {kind}", style="bold")
     if again.beside and not options.kind:
         status.line(f"  {again.beside}; --finding names one")

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from evidence.folder import FoundRun, RunFolder, json_text
 from evidence.seal import FILES, is_whole, resealed
+from harness.provenance import named_commit
 from protocol.errors import EvidenceError
 from reports.page.stored import stored_modes
 from reports.page.writing import NAME as PAGE
@@ -250,7 +251,9 @@ def _facts(found: FoundRun, bundle: Bundle, *, full: bool) -> bytes:
 def _readme(found: FoundRun, bundle: Bundle) -> str:
     run = found.modes[0].run()
     out = "; left out for its size: " + ", ".join(bundle.left_out) if bundle.left_out else ""
+    commit = named_commit(run["commit"], run["dirty"])
     return (
-        f"A run of Fencepost: {run['scenario']}, seed {run['seed']}, BookKeeper {run['bookkeeper']}{out}.\n"
+        f"A run of Fencepost (commit {commit}): {run['scenario']}, seed {run['seed']}, "
+        f"BookKeeper {run['bookkeeper']}{out}.\n"
         "report.html shows it; `fencepost check`, `explain`, `report` and `replay` take this archive.\n"
     )

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 @pytest.mark.parametrize(
     ("verb", "target", "words"),
     [
-        ("replay", "search.replay.replay", []),
-        ("shrink", "search.shrink.shrink", ["--finding", "durability/lost"]),
+        ("replay", "search.replay.replay", ["--jars", "."]),
+        ("shrink", "search.shrink.shrink", ["--finding", "durability/lost", "--jars", "."]),
         ("explore", "search.explore.explore", ["--runs", "1"]),
         ("campaign", "harness.campaigns.campaign.run_campaign", ["gate", "--shard", "2/8"]),
         ("trackrecord", "harness.campaigns.trackrecord.run_track_record", []),

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,3 +66,35 @@ def test_a_commit_that_git_does_not_say_in_time_is_unknown(monkeypatch: pytest.M
 
     monkeypatch.setattr(subprocess, "run", hang)
     assert provenance.commit() == ("unknown", True)
+
+
+def test_what_differs_from_a_stored_run_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provenance, "commit", lambda: ("b" * 40, False))
+    monkeypatch.setattr(provenance, "host", lambda: {"cores": 2, "java": "21.0.8", "kernel": "6.8.0"})
+    run: Any = {
+        "commit": "a" * 40,
+        "dirty": True,
+        "host": {"cores": 16, "java": "21.0.8", "kernel": "5.10.0"},
+    }
+    assert provenance.differences(run) == [
+        "Fencepost's commit: aaaaaaaaaaaa, with uncommitted changes in the run, bbbbbbbbbbbb here",
+        "cores: 16 in the run, 2 here",
+    ]
+    same: Any = {"commit": "b" * 40, "dirty": False, "host": {}}
+    assert provenance.differences(same) == []
+
+
+@pytest.mark.parametrize(
+    ("release", "said"),
+    [
+        (
+            'IMPLEMENTOR="Eclipse Adoptium"\nJAVA_VERSION="21.0.8"\nMODULES="java.base"\n',
+            "21.0.8 (Eclipse Adoptium)",
+        ),
+        ('JAVA_VERSION="17.0.9"\n', "17.0.9"),
+        ("java.base@21.0.8\n", "unknown"),
+    ],
+)
+def test_java_is_recorded_with_its_vendor(release: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provenance, "about", lambda _: release)
+    assert provenance.host()["java"] == said

@@ -39,7 +39,15 @@ LAST = f"5 INFO Main - {HOME}/.cache/x.jar at 12:30:45\n"
 def run(tmp_path: Path) -> FoundRun:
     found = stored_run(tmp_path / "results", modes=["protected"])
     folder = found.modes[0]
-    named = {"argv": ["run", f"{HOME}/plan.yaml"], "source": f"{HOME}/p.yaml"}
+    host = {
+        "system": "Linux",
+        "kernel": "6.8.0",
+        "cores": 2,
+        "memory_bytes": 1 << 33,
+        "java": "21.0.8",
+        "root": True,
+    }
+    named = {"argv": ["run", f"{HOME}/plan.yaml"], "source": f"{HOME}/p.yaml", "host": host}
     folder.run_json.write_text(json.dumps(read_json(folder.run_json) | named))
     server = folder.server("b1")
     server.mkdir()
@@ -72,14 +80,16 @@ def test_no_host_user_path_or_environment_is_in_it(
     assert "12:30:45" in result
     with zipfile.ZipFile(bundle.path) as archive:
         tree = json.loads(archive.read("protected/run.json"))
-    assert (tree["host"], tree["argv"], tree["seed"]) == ({}, [], 7)
+    assert (tree["argv"], tree["seed"]) == ([], 7)
+    assert tree["host"] == {"kernel": "6.8.0", "cores": 2, "memory_bytes": 1 << 33, "java": "21.0.8"}
 
 
 def test_what_is_in_it(run: FoundRun, tmp_path: Path) -> None:
     bundle = write_bundle(run, tmp_path / "b.zip", full=False)
     with zipfile.ZipFile(bundle.path) as archive:
         names = set(archive.namelist())
-        assert archive.read(README).decode().count("\n") == 2
+        readme = archive.read(README).decode()
+        assert (readme.count("\n"), "commit" in readme) == (2, True)
     assert {README, FACTS, "report.html", "verdict.json"} <= names
     assert {f"protected/{name}" for name in ("run.json", "verdict.json", "servers/b1/boot-1.log")} <= names
     assert not [name for name in names if "/data/" in name or "/tables/" in name]
