@@ -255,8 +255,8 @@ def _reduce(shrinker: Shrinker) -> None:
 def _confirm(shrinker: Shrinker, confirmed: list[Ended]) -> None:
     """Run the smallest plan again; if chance has kept it, an earlier one is taken.
 
-    A plan that fails seldom may pass several times. It is given up only after so many runs without a failure
-    as one that fails often has with less than the chance that a decision may be wrong.
+    A plan that fails seldom may pass several times, so it is given up only after more runs without a failure
+    than the confidence of a decision allows.
     """
     back = 1
     while shrinker.options.confirm:
