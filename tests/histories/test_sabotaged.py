@@ -55,7 +55,7 @@ def sabotaged(spoil: Spoil) -> tuple[object, ...]:
 
     def wrong(checker):
         other = copy(checker)
-        other.conclude = lambda summary, run: spoil(checker.conclude(summary, run))
+        other.conclude = lambda found, facts, run: spoil(checker.conclude(found, facts, run))
         return other
 
     return tuple(map(wrong, CHECKERS))
@@ -71,6 +71,7 @@ def sabotaged(spoil: Spoil) -> tuple[object, ...]:
     ],
 )
 def test_a_sabotaged_checker_lowers_the_score(spoil, names, share, monkeypatch):
+    monkeypatch.setattr("tests.histories.mutations.registry.CHECKERS", sabotaged(lambda judgement: judgement))
     assert full(list(tallies(1, names)))
     monkeypatch.setattr("tests.histories.mutations.registry.CHECKERS", sabotaged(spoil))
     tried = list(tallies(3, names))
