@@ -38,7 +38,7 @@ with sync_playwright() as playwright:
 
 
 def is_ci() -> bool:
-    """Whether this is continuous integration, where the Java tests and named tiers are never skipped."""
+    """Whether this is continuous integration, where no tier is skipped but those of docker and browser."""
     return os.environ.get("CI") == "true"
 
 

@@ -1,12 +1,13 @@
 """The tiers: what is listed, installed and skipped, and that each file of tests gets its line."""
 
 import os
-import signal
+import re
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -16,10 +17,10 @@ import needs
 import pytest
 import steps
 import tiers
-from calls import Calls, Counts
+from calls import Counts
 from stamp import ROOT
 
-from cluster.waiting import wait_until
+from cluster import doctor
 from protocol.errors import FencepostError, PrerequisiteError
 from tests.programs import program
 from tests.progress import Progress
@@ -112,8 +113,7 @@ def test_a_failed_installation_ends_nothing(
     ("ci", "name", "names", "code"),
     [
         ("", "client", [], 0),
-        ("true", "client", [], 1),
-        ("true", "docker", [], 0),
+        *(("true", one, [], 0 if one in tiers.OPTIONAL else 1) for one in tiers.EXPECTED_S),
         ("", "docker", ["docker"], 0),
         ("true", "docker", ["docker"], 1),
     ],
@@ -123,7 +123,7 @@ def test_a_failed_installation_ends_nothing(
     [{"lack": "not here"}, {"act": lambda: Counts(skipped=9)}],
     ids=["cannot run", "skips every test"],
 )
-def test_only_in_continuous_integration_java_tests_and_named_tiers_must_run(
+def test_only_in_continuous_integration_named_tiers_must_run_and_all_but_the_optional(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     ci: str,
@@ -137,6 +137,101 @@ def test_only_in_continuous_integration_java_tests_and_named_tiers_must_run(
     monkeypatch.setattr(tiers, "tiers", lambda: [replace(tier(name), **without_a_test)])
     assert tiers.main(names) == code
     assert ("FAILED" in capsys.readouterr().out) == bool(code)
+
+
+def test_a_tier_that_was_never_reached_fails_where_it_must_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CI", "true")
+    monkeypatch.setattr(tiers, "signal", Mock())
+    monkeypatch.setattr(tiers, "tiers", lambda: [tier("unit"), tier("live")])
+    monkeypatch.setattr(tiers, "run", lambda chosen: chosen[0].counts.update(passed=1))
+    assert tiers.main([]) == 1
+    assert re.findall(r"^(\w+) +(passed|FAILED)", capsys.readouterr().out, re.M) == [
+        ("unit", "passed"),
+        ("live", "FAILED"),
+    ]
+
+
+def test_the_tiers_look_side_by_side_for_what_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = threading.Barrier(2)
+    monkeypatch.setattr(tiers, "signal", Mock())
+    looking = [replace(tier(name), require=lambda: both.wait(60)) for name in ("unit", "docker")]
+    monkeypatch.setattr(tiers, "tiers", lambda: looking)
+    assert tiers.main([]) == 0
+
+
+@pytest.fixture
+def memory(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Sets how many GiB are available, on a machine of two cores."""
+    monkeypatch.setattr(tiers, "WORKERS", 2)
+    monkeypatch.setattr(tiers, "CALLS", Mock())
+    return lambda gib: monkeypatch.setattr(doctor, "available_memory_bytes", lambda: gib << 30)
+
+
+def test_two_rows_of_tiers_run_side_by_side_and_each_tier_once(memory: Callable[[int], None]) -> None:
+    memory(16)
+    ran: list[str] = []
+    early, late = threading.Barrier(2), threading.Barrier(2)
+    both = {"unit": early, "check": early, "live": late, "docker": late}
+
+    def act(name: str) -> Counts:
+        both[name].wait(60)
+        ran.append(name)
+        return Counts(passed=1)
+
+    chosen = [replace(tier(name), act=partial(act, name)) for name in ("check", "unit", "live", "docker")]
+    tiers.run(chosen)
+    assert (sorted(ran[:2]), sorted(ran[2:])) == (["check", "unit"], ["docker", "live"])
+    assert all(one.counts == Counts(passed=1) for one in chosen)
+
+
+def test_where_memory_is_short_the_tiers_run_one_after_the_other(memory: Callable[[int], None]) -> None:
+    memory(7)
+    ran: list[tuple[str, str]] = []
+
+    def act(name: str) -> Counts:
+        ran.append((name, threading.current_thread().name))
+        return Counts(passed=1)
+
+    names = ["check", "unit", "live", "docker"]
+    tiers.run([replace(tier(name), act=partial(act, name)) for name in names])
+    assert [name for name, _ in ran] == names
+    assert len({thread for _, thread in ran}) == 1
+
+
+def test_a_row_that_raises_ends_the_commands_of_the_other(memory: Callable[[int], None]) -> None:
+    memory(16)
+    ended = threading.Event()
+    tiers.CALLS.end.side_effect = ended.set  # type: ignore[attr-defined]
+
+    def wait() -> Counts:
+        assert ended.wait(60)
+        return Counts(failed=1)
+
+    chosen = [replace(tier("unit"), act=Mock(side_effect=OSError)), replace(tier("docker"), act=wait)]
+    with pytest.raises(OSError):
+        tiers.run(chosen)
+    assert chosen[1].counts["failed"]
+
+
+@pytest.mark.parametrize(
+    ("name", "gib", "workers"), [("live", 16, 3), ("live", 8, 2), ("unit", 16, 2), ("repo", 16, None)]
+)
+def test_live_tests_have_one_more_worker_where_memory_allows(
+    memory: Callable[[int], None],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    name: str,
+    gib: int,
+    workers: int | None,
+) -> None:
+    memory(gib)
+    monkeypatch.setattr(tiers, "BUILD", tmp_path)
+    tiers.CALLS.run.return_value = 0  # type: ignore[attr-defined]
+    next(one for one in tiers.tiers() if one.name == name).act()
+    [argv] = tiers.CALLS.run.call_args.args  # type: ignore[attr-defined]
+    assert [argv[at + 1] for at, one in enumerate(argv) if one == "-n"] == [str(workers)] * bool(workers)
 
 
 @pytest.mark.parametrize(("ci", "installed"), [("", []), ("true", ["a JDK"])])
@@ -238,28 +333,6 @@ def test_after_a_silence_what_runs_is_named() -> None:
     assert heard.wait(60)
     progress.pytest_unconfigure()
     assert lines[0].startswith("  running: tests/x.py::test_a (0 s)")
-
-
-@pytest.mark.parametrize(("stubborn", "code"), [(False, 0), (True, -signal.SIGKILL)])
-def test_an_interrupted_command_removes_its_remains_or_is_killed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stubborn: bool, code: int
-) -> None:
-    monkeypatch.setattr("calls._GRACE_S", 0.5 if stubborn else 60)
-    handler = "signal.SIG_IGN" if stubborn else "lambda *_: (pathlib.Path('remains').unlink(), sys.exit(0))"
-    program = (
-        f"import pathlib, signal, sys; signal.signal(signal.SIGINT, {handler}); "
-        "pathlib.Path('remains').touch(); signal.pause()"
-    )
-    calls, codes = Calls(), []
-    row = threading.Thread(
-        target=lambda: codes.append(calls.run([sys.executable, "-c", program], cwd=tmp_path))
-    )
-    row.start()
-    wait_until(lambda: ((tmp_path / "remains").exists(), "nothing"), 60, "the command to begin")
-    calls.end()
-    row.join()
-    assert codes == [code]
-    assert (tmp_path / "remains").exists() is stubborn
 
 
 def test_sigterm_ends_the_tiers_as_ctrl_c_does() -> None:
