@@ -23,23 +23,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 HERE = Path(__file__).parent
 TIERS = {"unit", "spark", "live", "docker", "browser", "histories", "repo"}
 LONGEST = (
-    "test_interrupted_runs.py",
-    "test_local_cluster.py",
-    "test_lost_fence.py",
-    "test_disks.py",
-    "test_exploring.py",
-    "test_storage_faults.py",
-    "test_versions.py",
-    "test_soak.py",
-    "test_documents.py",
-    "test_loads.py",
-    "test_truncation.py",
-    "test_mutations.py",
-    "test_twins.py",
-    "test_blocks.py",
-    "test_simulated_holdings.py",
+    *("documents", "exploring", "interrupted_runs", "campaign", "boots", "disks", "soak", "truncation"),
+    *("parallel", "local_cluster", "loads", "unplanned_events", "storage_faults", "deaths", "lost_fence"),
+    *("operating", "killed_client"),
+    *("twins", "blocks", "mutations", "simulated_holdings", "simulated_runs", "simulated_answers"),
+    "simulated_fences",
 )
-"""Files that begin first, so that no worker is left alone with one of them at the end."""
+"""Files ``test_NAME.py`` that begin first, the longest before the others: no worker is left alone with one
+at the end.
+"""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -65,5 +57,5 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if tier not in TIERS:
             raise pytest.UsageError(f"{item.path} lies in no tier; there are {', '.join(sorted(TIERS))}")
         item.add_marker(tier)
-    order = {name: place for place, name in enumerate(LONGEST)}
+    order = {f"test_{name}.py": place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: order.get(item.path.name, len(order)))
