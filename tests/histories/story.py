@@ -11,8 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from checkers.judging.checker import ReportsDamage
 from checkers.judging.contract import Batch, RunFacts
-from checkers.judging.judge import judge
+from checkers.judging.judge import CHECKERS, judge
 from evidence.codes import NEVER, Flag, Holding, Kind, Outcome, Proof
 from evidence.findings import Judgement, RunVerdict
 from evidence.schemas import TABLES
@@ -235,8 +236,17 @@ def of_known_ledgers(*parts: Fact | Iterable[Any]) -> list[Fact]:
 
 
 def judging(name: str, **defaults: Any) -> Callable[..., Judgement]:
-    """A function of facts and of what is known of the run: the judgement of one property."""
-    return lambda *parts, **run: judged(*parts, **{**defaults, **run}).judgements[name]
+    """A function of facts and of what is known of the run: the judgement of one property.
+
+    Its own checker judges, and those that report damage to all properties.
+    """
+    checkers = tuple(one for one in CHECKERS if one.name == name or isinstance(one, ReportsDamage))
+
+    def judge_it(*parts: Fact | Iterable[Any], **run: Any) -> Judgement:
+        known = run_facts(**{**defaults, **run})
+        return judge([chunk(facts(*parts))], known, checkers=checkers).judgements[name]
+
+    return judge_it
 
 
 def kinds(of: RunVerdict | Judgement, name: str = "") -> list[tuple[str, int, int]]:

@@ -6,7 +6,7 @@ from evidence.codes import NEVER, FrameFlag, Place
 from evidence.findings import Verdict
 from tests.histories.asking import ENOENTRY, UNKNOWN_STATE, answered, plain_read, read
 from tests.histories.boots import boot, commanded, copied, fault, on_disk
-from tests.histories.story import closed, created, deleted, judged, kinds, of_known_ledgers
+from tests.histories.story import closed, created, deleted, judged, judging, kinds, of_known_ledgers
 
 HELD = [("denied_held", 3, 3)]
 SERVERS = (*boot(1, killed=50), copied(1, at=60), *boot(1, 2, began=90))
@@ -18,10 +18,11 @@ def denied(what=None, status=ENOENTRY, *, at=100, boot=2, **columns):
     return answered("reader", "b1", what or plain_read(3), status, at=at, boot=boot, **columns)
 
 
-def judgement_of(*parts, servers=SERVERS, faults=(KILL,), **run):
-    return judged(of_known_ledgers(*parts), wire=True, servers=servers, faults=faults, **run).judgements[
-        "answers"
-    ]
+answers = judging("answers", wire=True, servers=SERVERS, faults=(KILL,))
+
+
+def judgement_of(*parts, **run):
+    return answers(of_known_ledgers(*parts), **run)
 
 
 def found(*parts, **run):

@@ -8,13 +8,16 @@ from evidence.codes import Status
 from protocol.faults import Loses
 from tests.histories.asking import EIO, ENOENTRY, add, answered, force, plain_read
 from tests.histories.boots import copied, fault, on_disk, server
-from tests.histories.story import deferred, deleted, judged, kinds, of_known_ledgers
+from tests.histories.story import deferred, deleted, judging, kinds, of_known_ledgers
 
 ACK = answered("writer", "b1", add(3), at=10)
 
 
+answers = judging("answers", wire=True)
+
+
 def judgement_of(*parts, **run):
-    return judged(of_known_ledgers(*parts), wire=True, **run).judgements["answers"]
+    return answers(of_known_ledgers(*parts), **run)
 
 
 def found(*parts, **run):

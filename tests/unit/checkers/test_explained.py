@@ -8,8 +8,9 @@ from checkers.judging.contract import EVERY_LEDGER
 from evidence.codes import NEVER, FrameFlag, Holding
 from evidence.findings import Verdict
 from protocol.faults import Loses
+from tests.histories import story
 from tests.histories.boots import boot, commanded, configured, copied, fault, on_disk, server, took
-from tests.histories.story import acked, answered, closed, created, found, judged, kept, opened, recovering
+from tests.histories.story import acked, answered, closed, created, found, judging, kept, opened, recovering
 
 CENSUS = {"asked_ns": 10_000, "answered_ns": 10_010}
 BORN = created(earliest_ns=50, latest_ns=60)
@@ -34,6 +35,7 @@ def killed(number, bookie, at, **columns):
 
 
 KILLS = (killed(1, 1, 500), killed(2, 3, 700))
+REQUIRED = {"wire": True, "servers": (*LIVES, *READ), "faults": KILLS, "required": ("durability",)}
 
 
 def dying(bookie, earliest_ns, latest_ns, servers=(*LIVES, *READ)):
@@ -45,8 +47,8 @@ def dying(bookie, earliest_ns, latest_ns, servers=(*LIVES, *READ)):
 
 
 def durability(*parts, servers=(*LIVES, *READ), faults=KILLS, **run):
-    whole = {"wire": True, "servers": tuple(servers), "faults": tuple(faults), **run}
-    return judged(*(parts or (LOSS, ACKS)), **whole).judgements["durability"]
+    known = {"wire": True, "servers": tuple(servers), "faults": tuple(faults), **run}
+    return judging("durability")(*(parts or (LOSS, ACKS)), **known)
 
 
 def classes(*parts, **run):
@@ -72,12 +74,12 @@ def test_a_loss_is_explained_when_every_holder_died_with_a_disk_that_lacked_it()
 
 
 def test_the_plan_may_allow_for_it():
-    whole = {"wire": True, "servers": (*LIVES, *READ), "faults": KILLS, "required": ("durability",)}
-    verdict = judged(LOSS, ACKS, allowance={1: 1}, **whole)
-    assert "valid within allowance: 1 lost of 2 acknowledged entries" in verdict.headline
+    for allowance in ({1: 1}, {2: 0, EVERY_LEDGER: 1}):
+        verdict = story.judged(LOSS, ACKS, allowance=allowance, **REQUIRED)
+        assert "valid within allowance: 1 lost of 2 acknowledged entries" in verdict.headline
     for other in ({1: 0, EVERY_LEDGER: 9}, {2: 1}, {}):
-        assert "1 of 2 acknowledged entries lost" in judged(LOSS, ACKS, allowance=other, **whole).headline
-    assert "within" in judged(LOSS, ACKS, allowance={2: 0, EVERY_LEDGER: 1}, **whole).headline
+        verdict = story.judged(LOSS, ACKS, allowance=other, **REQUIRED)
+        assert "1 of 2 acknowledged entries lost" in verdict.headline
 
 
 POWER = {"planned_ns": 490, "injected_ns": 720, "confirmed_ns": 721, "healed_ns": 900}
@@ -107,9 +109,8 @@ def test_a_fault_explains_only_what_it_may_take_with_the_bookies_settings(least,
 
 
 def test_a_journaled_loss_by_a_kill_is_outside_of_every_allowance():
-    whole = {"wire": True, "servers": (*LIVES, *READ), "faults": KILLS, "required": ("durability",)}
     journaled = dict.fromkeys(("b1", "b2", "b3"), Loses.STORED)
-    verdict = judged(LOSS, ACKS, allowance={1: 40}, least_loss=journaled, **whole)
+    verdict = story.judged(LOSS, ACKS, allowance={1: 40}, least_loss=journaled, **REQUIRED)
     assert verdict.verdict is Verdict.ANOMALY
     assert verdict.headline.startswith("1 of 2 acknowledged entries lost")
     (finding,) = verdict.judgements["durability"].findings
@@ -141,8 +142,7 @@ def test_a_wipe_explains_what_was_journaled_too():
 
 
 def test_other_entries_on_the_disks_explain_nothing_and_deny_nothing():
-    others = [on_disk(1, 0), on_disk(3, 2, 9), on_disk(1, 1, ledger=2)]
-    assert classes(LOSS, ACKS, others) == EXPLAINED
+    assert classes(LOSS, ACKS, on_disk(1, 0), on_disk(3, 2, 9), on_disk(1, 1, ledger=2)) == EXPLAINED
 
 
 def test_an_entry_that_a_holders_disk_held_was_not_lost_by_its_death():

@@ -16,15 +16,13 @@ from tests.histories.literals_servers import (
     boot_with,
     second,
 )
-from tests.histories.story import READER, closed, created, judged, metadata, recovering, vanished
+from tests.histories.story import READER, closed, created, judging, metadata, recovering, vanished
 
 UNCHECKED = {"preboot_start": None, "mark_limbo": None, "preboot_end": None}
 WHOLE = second(CHECK | REPAIR)
 
 
-def judgement_of(*parts, **run):
-    defaults = {"wire": True, "guarded": frozenset({"b1"})}
-    return judged(*parts, **{**defaults, **run}).judgements["servers"]
+judgement_of = judging("servers", wire=True, guarded=frozenset({"b1"}))
 
 
 def kinds(*parts, **run):
