@@ -8,7 +8,7 @@ a twin is one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from checkers.judging.contract import RunFacts
@@ -174,14 +174,24 @@ SIDES: Mapping[str, Side] = {
 }
 
 
+def of_twins(names: Iterable[str], history: list[Fact], run: RunFacts) -> dict[str, TwinResult]:
+    """What the twin of each of these properties says; a property without a twin is left out."""
+    return {name: SIDES[name].twin(history, run) for name in names if name in SIDES}
+
+
 def disagreements(verdict: RunVerdict, history: list[Fact], run: RunFacts) -> list[str]:
     """A sentence for each property of which checker and twin do not say the same."""
+    return differences(verdict, of_twins(verdict.judgements, history, run))
+
+
+def differences(verdict: RunVerdict, said: Mapping[str, TwinResult]) -> list[str]:
+    """The same, given what the twins said."""
     wrong = []
     for name, judgement in verdict.judgements.items():
-        if name not in SIDES:
+        if name not in said:
             wrong.append(f"{name} has no naive twin")
             continue
-        things, expected = SIDES[name].twin(history, run)
+        things, expected = said[name]
         mine = SIDES[name].checker(judgement)
         if mine != things:
             wrong.append(f"{name}: only the checker {mine - things}, only the twin {things - mine}")
