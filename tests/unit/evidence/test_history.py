@@ -247,7 +247,7 @@ SOUND = {(row.get("seq"), row.get("bookie")): row for row in rows(decoded(WHOLE)
 USED_BYTES = at_slot(6)
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(at=st.integers(0, USED_BYTES - 1), flipped=st.integers(1, 255))
 def test_any_damage_in_one_byte_is_found(at: int, flipped: int) -> None:
     data = bytearray(WHOLE)
@@ -263,6 +263,7 @@ def test_any_damage_in_one_byte_is_found(at: int, flipped: int) -> None:
         assert segment.torn == 1
 
 
+@settings(max_examples=40)
 @given(count=st.integers(0, 30), cut=st.integers(0, 15))
 def test_a_kill_loses_at_most_the_last_slot(count: int, cut: int) -> None:
     """A process that ends in the middle of a sweep over the file leaves all before it whole."""

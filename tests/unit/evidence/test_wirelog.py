@@ -149,7 +149,7 @@ def test_damage_in_any_byte_is_found(at: int, flipped: int) -> None:
     assert at < HEADER_BYTES or index + 1 not in found.records["seq"]
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(data=st.binary(max_size=600), headed=st.booleans())
 def test_any_bytes_are_decoded_and_none_are_believed(data: bytes, headed: bool) -> None:
     found = decoded(segment(closed=True) + data if headed else data)
@@ -158,6 +158,7 @@ def test_any_bytes_are_decoded_and_none_are_believed(data: bytes, headed: bool) 
         assert found.damage
 
 
+@settings(max_examples=40)
 @given(count=st.integers(0, 20), stored=st.integers(1, RECORD_BYTES // 4 - 1))
 def test_a_kill_loses_at_most_the_last_record(count: int, stored: int) -> None:
     """A process that ends in the middle of a sweep over the file leaves all before it whole."""
