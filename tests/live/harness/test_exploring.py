@@ -6,6 +6,7 @@ import re
 import signal
 from pathlib import Path
 
+import pytest
 from ruamel.yaml import YAML
 
 from plans.exploring.profile import DEFAULT
@@ -53,6 +54,7 @@ def small_profile(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.usefixtures("without_spark")
 def test_a_loss_without_the_journal_is_found_repeated_and_made_smaller(
     fencepost: Start, tmp_path: Path
 ) -> None:
@@ -91,6 +93,7 @@ def smaller_and_smaller(shrinking: Fencepost) -> list[int]:
     return sizes
 
 
+@pytest.mark.usefixtures("without_spark")
 def test_an_interrupted_search_says_what_was_done(fencepost: Start, tmp_path: Path) -> None:
     limits = ("--mode", "protected", "--runs", "5", "--seed", "1")
     search = fencepost("explore", "--profile", str(small_profile(tmp_path)), *limits)

@@ -95,6 +95,7 @@ def test_sigkill_of_the_harness_leaves_no_process_and_loses_no_evidence(
     assert "50 acknowledged" in str(verdict["headline"])
 
 
+@pytest.mark.usefixtures("without_spark")
 def test_sigkill_of_the_keeper_is_one_clear_error(fencepost: Start, lasting: Start) -> None:
     run = lasting()
     run.wait_for("creates main")
@@ -103,6 +104,7 @@ def test_sigkill_of_the_keeper_is_one_clear_error(fencepost: Start, lasting: Sta
     judged_later(fencepost, run)
 
 
+@pytest.mark.usefixtures("without_spark")
 @pytest.mark.parametrize("victim", quick_and_long(["b3", "writer", "observer"], ["writer", "observer"]))
 def test_a_process_that_dies_by_itself_is_reported_first(
     fencepost: Start, lasting: Start, victim: str

@@ -53,6 +53,7 @@ def test_the_cluster_stays_up_until_somebody_has_looked_inside(
     assert verdict["verdict"] == "anomaly"
 
 
+@pytest.mark.usefixtures("without_spark")
 def test_sigterm_ends_the_pause_and_the_run(fencepost: Start, terminal: tuple[int, int]) -> None:
     run = fencepost("run", "bp46/truncation", "--mode", "journal", "--pause-on", "end", stdin=terminal[1])
     run.wait_for("Enter ends the pause")

@@ -53,7 +53,7 @@ def test_nothing_that_was_acknowledged_or_forced_is_lost_with_the_power_of_all_b
 
 
 def test_what_a_force_confirmed_survives_a_loss_of_power(stated: Stated) -> None:
-    stated("journal forced", document="durability")
+    stated("journal forced", "--rounds", "1", document="durability")
 
 
 def test_harness_and_keeper_killed_while_a_bookie_loses_power_leave_nothing(

@@ -46,6 +46,10 @@ def test_a_fence_is_lost_or_not_asked_for_as_stated(stated: Stated) -> None:
     stated(" ".join(["unprotected", *QUICK_FENCING]), document="fencing")
 
 
+def test_a_scenario_comes_out_as_stated_over_v2(stated: Stated) -> None:
+    stated("unprotected default-storage", "--set", "v2=true", document="fencing")
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("document", ["closing", "fencing", "protocol"])
 def test_what_must_break_without_protection_comes_out_as_stated(stated: Stated, document: str) -> None:
