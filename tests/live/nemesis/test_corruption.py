@@ -8,6 +8,7 @@ would have had no effect.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,6 +47,11 @@ def snapshot(number: Callable[[], int]) -> str:
 
 def to(how: str, snapshot: str) -> dict[str, str]:
     return {"to": snapshot} if how == "roll_back" else {}
+
+
+def sizes_of_journals(lone: Lone) -> dict[Path, int]:
+    found = (path for place in lone.process.places().values() for path in place.rglob("*.txn"))
+    return {path: path.stat().st_size for path in found}
 
 
 def answers_after_boot(lone: Lone, ledger: int) -> dict[str, int]:
@@ -99,5 +105,12 @@ def test_a_journal_that_was_rolled_back_has_nothing_to_replay(lone: Lone, snapsh
 def test_a_journal_with_other_bits_is_refused_or_replayed_wrongly(lone: Lone, snapshot: str) -> None:
     """Its records have no checksum: a wrong length ends the boot, a wrong entry is replayed."""
     ledger = lone.written_after(snapshot, end="kill")
+    before = sizes_of_journals(lone)
     assert lone.corrupt("journal", "flip", bits=BITS)["bits"] == BITS
-    assert answers_after_boot(lone, ledger) != KEPT
+    assert before and sizes_of_journals(lone) == before
+    answers = answers_after_boot(lone, ledger)
+    if answers not in ({"refused": 1}, {"failed to replay": 1}):
+        assert answers != KEPT
+        answers.pop("damaged", None)  # they are present too
+        assert answers.keys() <= {"present", "no entry", "no ledger", "error -1"}
+        assert sum(answers.values()) == ENTRIES

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from pipeline.tables import read_table
 from plans.expected.expectations import STANDING
 from tests.length import quick_and_long
 from tests.live.scenarios.conftest import Stated
@@ -39,12 +42,27 @@ def test_a_protected_bookie_sees_how_it_ended_and_serves_too_early(stated: State
     runs = stated("protected unclean-detected limbo-late")
     seen, late = (one["judgements"]["servers"] for one in runs.values())
     assert {one["kind"] for one in seen["findings"]} <= {defect.kind for defect in STANDING["protected"]}
+    for run in runs.values():
+        early = available_before_its_check_ended(run["folder"])
+        assert run["judgements"]["servers"]["counts"]["available_unchecked"] == early
     assert seen["seen"]["suspicious"] == 1
     assert (seen["seen"]["tried_unclean_unseen"], seen["seen"]["tried_clean_seen_unclean"]) == (1, 1)
     assert seen["seen"]["marked"] == seen["seen"]["tried_unmarked"] == 2
     # Asked in time, b1 denies what it lost; asked late, its marks show that it had served before them.
     lost = runs["limbo-late"]["judgements"]["durability"]["findings"]
     assert late["counts"]["available_unchecked"] == 1 or lost
+
+
+def available_before_its_check_ended(folder: Path) -> bool:
+    """Whether b1, started again, was registered or answered before its preboot check began or set a mark."""
+    events = [
+        row
+        for row in read_table(folder / "tables", "servers").to_pylist()
+        if row["server"] == "b1" and row["boot"] == 2
+    ]
+    up = [row["latest_ns"] for row in events if row["event"] in ("registered", "answering")]
+    checking = [row["earliest_ns"] for row in events if row["event"] in ("preboot_start", "mark_limbo")]
+    return min(up) < max(checking)
 
 
 def test_a_bookie_that_boots_upon_old_metadata_never_marks_what_it_did_not_see(stated: Stated) -> None:
