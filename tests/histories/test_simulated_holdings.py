@@ -8,6 +8,7 @@ import json
 import random
 from collections import Counter
 from dataclasses import replace
+from itertools import islice
 
 import pytest
 
@@ -32,6 +33,7 @@ RUNS = {
     "contested": {**LOSING, "contest": 1.0, "flushes": True},
     "copies are collected": {**LOSING, "contest": 1.0, "flushes": True, "collects": True},
 }
+LOSE_OFTEN = ("few bookies", "one acknowledgement is enough")
 CHECKERS = (Durability(), Answers())
 
 
@@ -136,9 +138,10 @@ def wiped(dice, facts):
 @pytest.mark.parametrize("variant", RUNS)
 def test_a_record_that_was_doctored_is_read_as_the_twin_reads_it(variant):
     turned, dice, wipes = Counter(), random.Random(7), random.Random(7)
-    for seed, _, whole, facts, verdict in runs(range(3400, 3412), **RUNS[variant]):
+    losing = (one for one in runs(range(3400, 3500), **RUNS[variant]) if classes_of(one[-1]))
+    for seed, _, whole, facts, verdict in islice(losing, 8 if variant in LOSE_OFTEN else 3):
         before = classes_of(verdict)
-        for _ in range(6 if before else 0):
+        for _ in range(6):
             history, changed, what = doctored(dice, whole, facts)
             last = before
             for result, how in ((changed, what), (wiped(wipes, changed), "wiped")):
@@ -147,6 +150,7 @@ def test_a_record_that_was_doctored_is_read_as_the_twin_reads_it(variant):
                     assert loss == twins.loss_class(history, result, *place), (seed, what, how, place)
                 turned[how] += found != last
                 last = found
+    assert any(turned.values())
     if variant == "few bookies":
         assert {"held", "unread", "no fault", "repaired", "wiped"} <= {
             what for what in turned if turned[what]
