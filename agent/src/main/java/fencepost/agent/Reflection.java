@@ -23,6 +23,17 @@ public final class Reflection {
         throw new IllegalStateException(object.getClass() + " has no field " + name);
     }
 
+    /** Gives a field of the object's class this value. */
+    public static void set(Object object, String name, Object value) {
+        try {
+            Field field = object.getClass().getDeclaredField(name);
+            field.setAccessible(true);
+            field.set(object, value);
+        } catch (ReflectiveOperationException error) {
+            throw new IllegalStateException(error);
+        }
+    }
+
     /** Calls a method of the object's class or one above it, chosen by its name and number of arguments. */
     public static Object call(Object object, String name, Object... arguments) {
         for (Class<?> type = object.getClass(); type != null; type = type.getSuperclass()) {
@@ -40,6 +51,14 @@ public final class Reflection {
         return StackWalker.getInstance()
                 .walk(frames -> frames.anyMatch(
                         one -> one.getClassName().equals(type) && one.getMethodName().startsWith(method)));
+    }
+
+    /** Whether the method that calls this was called by a class whose name begins so. */
+    public static boolean calledFrom(String prefix) {
+        return StackWalker.getInstance()
+                .walk(frames -> frames.skip(2).findFirst())
+                .map(caller -> caller.getClassName().startsWith(prefix))
+                .orElse(false);
     }
 
     /** An RxJava {@code Single} of this value. */

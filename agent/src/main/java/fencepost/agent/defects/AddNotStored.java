@@ -1,5 +1,6 @@
 package fencepost.agent.defects;
 
+import fencepost.agent.Reflection;
 import fencepost.agent.Seeds;
 import io.netty.buffer.ByteBuf;
 import net.bytebuddy.asm.Advice;
@@ -11,7 +12,8 @@ public final class AddNotStored {
     /** Leaves the entry out. */
     @Advice.OnMethodEnter(skipOn = Advice.OnNonDefaultValue.class)
     public static boolean enter(@Advice.FieldValue("ledgerId") long ledger) {
-        return Seeds.act("add-not-stored", ledger);
+        return !Reflection.calledBy("org.apache.bookkeeper.bookie.BookieImpl", "readJournal")
+                && Seeds.act("add-not-stored", ledger);
     }
 
     /** Returns the entry's id, as if it were stored. */

@@ -1,5 +1,6 @@
 package fencepost.agent.defects;
 
+import fencepost.agent.Reflection;
 import fencepost.agent.Seeds;
 import net.bytebuddy.asm.Advice;
 
@@ -10,6 +11,8 @@ public final class FlushLosesEntry {
     /** Leaves the location out. */
     @Advice.OnMethodEnter(skipOn = Advice.OnNonDefaultValue.class)
     public static boolean enter(@Advice.Argument(1) long ledger) {
-        return Seeds.act("flush-loses-entry", ledger);
+        return !Reflection.calledBy(
+                        "org.apache.bookkeeper.bookie.storage.ldb.EntryLocationIndex", "updateLocations")
+                && Seeds.act("flush-loses-entry", ledger);
     }
 }

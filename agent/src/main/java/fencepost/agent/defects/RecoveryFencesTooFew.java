@@ -1,5 +1,6 @@
 package fencepost.agent.defects;
 
+import fencepost.agent.Reflection;
 import fencepost.agent.Seeds;
 import net.bytebuddy.asm.Advice;
 
@@ -10,7 +11,9 @@ public final class RecoveryFencesTooFew {
     /** Reports the ensemble as covered. */
     @Advice.OnMethodExit
     public static void exit(@Advice.Return(readOnly = false) boolean covered) {
-        if (!covered && Seeds.act("recovery-fences-too-few", -1)) {
+        if (!covered
+                && Reflection.calledBy("org.apache.bookkeeper.client.ReadLastConfirmedOp", "")
+                && Seeds.act("recovery-fences-too-few", -1)) {
             covered = true;
         }
     }

@@ -3,27 +3,21 @@ package fencepost.agent.defects;
 import fencepost.agent.Reflection;
 import fencepost.agent.Seeds;
 import net.bytebuddy.asm.Advice;
-import net.bytebuddy.implementation.bytecode.assign.Assigner;
+import org.apache.bookkeeper.client.LedgerMetadataBuilder;
+import org.apache.bookkeeper.client.api.LedgerMetadata;
 
-/** Recovery does not set the state IN_RECOVERY. */
+/** Recovery does not write the state IN_RECOVERY; it goes on as if it had. */
 public final class RecoveryStateMissing {
     private RecoveryStateMissing() {}
 
-    /** Leaves the state as it was. */
-    @Advice.OnMethodEnter(skipOn = Advice.OnNonDefaultValue.class)
-    public static boolean enter() {
-        return !Reflection.calledBy("org.apache.bookkeeper.meta.LedgerMetadataSerDe", "")
-                && Seeds.act("recovery-state-missing", -1);
-    }
-
-    /** Returns the builder. */
-    @Advice.OnMethodExit
-    public static void exit(
-            @Advice.Enter boolean acted,
-            @Advice.This Object builder,
-            @Advice.Return(readOnly = false, typing = Assigner.Typing.DYNAMIC) Object returned) {
-        if (acted) {
-            returned = builder;
+    /** Writes OPEN. */
+    @Advice.OnMethodEnter
+    public static void enter(@Advice.Argument(value = 0, readOnly = false) LedgerMetadata metadata) {
+        if (metadata.getState() == LedgerMetadata.State.IN_RECOVERY
+                && Seeds.act("recovery-state-missing", metadata.getLedgerId())) {
+            LedgerMetadataBuilder open = LedgerMetadataBuilder.from(metadata);
+            Reflection.set(open, "state", LedgerMetadata.State.OPEN);
+            metadata = open.build();
         }
     }
 }
