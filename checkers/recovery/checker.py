@@ -13,12 +13,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from checkers.facts.ledgers import histories
+from checkers.facts.versions import Version
 from checkers.facts.wire import LOGGED
 from checkers.facts.wording import entries_text
 from checkers.judging.checker import Checker
 from checkers.judging.contract import Batch, LedgerFacts, RunFacts
 from checkers.judging.found import Found, Row
-from checkers.recovery.closes import Close, Ensemble, closes_by_recovery
+from checkers.recovery.closes import Close, Ensemble, closes_by_recovery, closes_from_open
 from checkers.recovery.frames import (
     BESIDE,
     CHOSEN,
@@ -46,6 +47,7 @@ from protocol.addresses import MAX_BOOKIES
 from protocol.wording import counted
 
 _WROTE_BACK_UNREAD = "wrote_back_unread"
+_NOT_IN_RECOVERY = "not_in_recovery"
 _LACKING = (Assessment.NOT_WRITTEN_BACK, Assessment.NOT_READ, Assessment.CLOSED_BELOW_LAC)
 
 
@@ -58,6 +60,7 @@ class Recovery(Checker):
     kinds = (
         *(each.value for each in (Assessment.ENDED_TOO_SOON, Assessment.FENCED_TOO_FEW, *_LACKING)),
         _WROTE_BACK_UNREAD,
+        _NOT_IN_RECOVERY,
     )
     figures = (
         "recoveries",
@@ -126,6 +129,11 @@ class _Recoveries:
         clients = sorted(guarded | asking)
         closes = enumerate(closes_by_recovery(facts.memo(histories), run.bookies))
         self.cases = [decided(number, close, links, self.writers, clients) for number, close in closes]
+        self.unannounced = [
+            version
+            for version in closes_from_open(facts.memo(histories))
+            if self.writers.cannot_have_closed(version)
+        ]
 
     def unseen(self) -> list[int]:
         """The ledgers of closes that were not seen well enough."""
@@ -144,6 +152,7 @@ class _Recoveries:
                 if case.closer.is_below(case.close):
                     yield self._below_lac(case, case.closer)
         yield from map(self._unread, self.found.firsts("unread", 1))
+        yield from map(self._not_in_recovery, self.unannounced)
 
     def _of_close(
         self, kind: Assessment, case: AssessedClose, entries: Sequence[int], what: str, *proof: str
@@ -244,6 +253,18 @@ class _Recoveries:
             f"{source} went on by {self.run.time_text(closer.went_on_ns)} with these answers to fencing: "
             f"{', '.join(given)}",
             f"without them an ack quorum was not known to be fenced (answers of others: {others})",
+        )
+
+    def _not_in_recovery(self, version: Version) -> Finding:
+        top = self.writers.last_acknowledged(version.ledger)
+        return self.run.finding(
+            f"recovery/{_NOT_IN_RECOVERY}",
+            (version.ledger,),
+            f"closed at {version.last_entry} by a client that neither wrote it nor had written IN_RECOVERY",
+            f"metadata version {version.version - 1}: OPEN",
+            version.closed_text,
+            f"no writer had invoked a close by then, and every add was ok (the last: {top}) and was answered "
+            "normally by every bookie of its write set",
         )
 
     def _bookies(self, numbers: Iterable[int]) -> str:

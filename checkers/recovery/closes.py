@@ -84,6 +84,15 @@ def closes_by_recovery(histories: Histories, numbers: Mapping[str, int]) -> Iter
             yield from _of_chain(chain, numbers)
 
 
+def closes_from_open(histories: Histories) -> Iterator[Version]:
+    """Every CLOSED version that took the place of an OPEN one, by ledger and version."""
+    for chains in histories.chains.values():
+        for before, version in (pair for chain in chains for pair in pairwise(chain)):
+            moved = before.state == LedgerState.OPEN and version.closed
+            if moved and version.version == before.version + 1 and not (before.put_back or version.put_back):
+                yield version
+
+
 def _of_chain(chain: tuple[Version, ...], numbers: Mapping[str, int]) -> Iterator[Close]:
     for at, (before, version) in enumerate(pairwise((None, *chain))):
         if version is None or not version.closed or version.put_back or (before and before.closed):

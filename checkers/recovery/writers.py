@@ -1,4 +1,4 @@
-"""Where the writer of a ledger may have closed it itself, while another client was recovering it.
+"""Where the writer of a ledger may have closed it itself, also while another client was recovering it.
 
 The client's close sets CLOSED whatever the state was, at the last entry acknowledged on the handle
 (``LedgerHandle#doAsyncCloseInternal``). It happens at the application's close and, unasked, when
@@ -132,6 +132,15 @@ class Writers:
             )
             and self._ended.get((one.client, max(one.boot, 1)), NEVER) >= after_ns
             for one in self._handles(ledger)
+        )
+
+    def cannot_have_closed(self, version: Version) -> bool:
+        """Whether no writer had a reason to write this CLOSED version; no if its writers are not known."""
+        handles = self._handles(version.ledger)
+        return bool(handles) and all(
+            (one.ending_ns == NEVER or one.ending_ns > version.latest_ns)
+            and self.answered(version.ledger, one.client, version.shape[1] * (one.top + 1))
+            for one in handles
         )
 
     def answered(self, ledger: int, source: int, due: int) -> bool:

@@ -97,6 +97,31 @@ def closes(history: list[Fact], ledger: int) -> Iterator[list[Row]]:
             yield versions[: at + 1]
 
 
+def unannounced(history: list[Fact], ledger: int) -> int:
+    """How many versions closed an open ledger although no writer had a reason to."""
+    mine = [row for row in operations(history, Kind.CREATE, Kind.ADD, Kind.CLOSE) if row["ledger"] == ledger]
+    mine = [row for row in mine if row["kind"] == Kind.CREATE or row["outcome"] != Outcome.FAIL]
+    made = [row for row in mine if row["kind"] == Kind.CREATE and row["outcome"] == Outcome.OK]
+    adds = [row for row in mine if row["kind"] == Kind.ADD]
+    ok = [row for row in adds if row["outcome"] == Outcome.OK]
+    number_found = 0
+    for before, after in pairwise(chain(history, ledger)):
+        if (before["state"], after["state"]) != (OPEN, CLOSED) or after["version"] != before["version"] + 1:
+            continue
+        if before["put_back"] or after["put_back"]:
+            continue
+        reasons = [row for row in mine if row["kind"] != Kind.CREATE and row not in ok]
+        quiet = all(row["invoked_ns"] > after["latest_ns"] for row in reasons)
+        for client, handle in {(row["client"], row["handle"]) for row in made + adds}:
+            own = [row for row in adds if (row["client"], row["handle"]) == (client, handle)]
+            top = max((row["entry"] for row in own if row["outcome"] == Outcome.OK), default=-1)
+            sent = [row for row in requests(history, ledger, Message.ADD) if row["source"] == client]
+            good = answered_at_once(history, ledger, client)
+            quiet = quiet and len(sent) == good >= after["write_quorum"] * (top + 1)
+        number_found += quiet and bool(made or adds)
+    return number_found
+
+
 def by_writer(history: list[Fact], close: Row, began_ns: int, run: RunFacts) -> bool:
     ledger = close["ledger"]
     mine = [row for row in operations(history, Kind.CREATE, Kind.ADD, Kind.CLOSE) if row["ledger"] == ledger]
@@ -308,6 +333,7 @@ def recovery(history: list[Fact], run: RunFacts) -> tuple[Things, Counter[str]]:
                 things[what, ledger, -1] += 1
             for kind, entry in short:
                 things[kind, ledger, entry] += 1
+        things["not_in_recovery", ledger, -1] += unannounced(history, ledger)
         for entry in unread(history, ledger, run):
             things["wrote_back_unread", ledger, entry] += 1
     return things, rulings

@@ -6,6 +6,7 @@ from itertools import chain
 
 from evidence.codes import NEVER, Direction, Flag, FrameFlag, Kind, Message, Outcome, Status
 from protocol.faults import Loses
+from tests.histories.asking import add, exchange
 from tests.histories.boots import boot
 from tests.histories.lawful import lawful
 from tests.histories.mutations.edits import edited, is_answer, without
@@ -316,3 +317,24 @@ def bookie_denies_shown_entry(case, dice):
     late = asked_ns > row["received_ns"]
     entry = row["entry"]
     return [*history, ("frames", again)], span("answers/denied_own_show", entry, entry) if late else set()
+
+
+@operator("every add was ok, and answered by all bookies", of=lawful, only=("recovery",))
+def recovery_state_removed(case, dice):
+    """IN_RECOVERY was never written: CLOSED follows the last OPEN version."""
+    versions = iter(range(len(case.rows("ledgers"))))
+    kept = without(case.history, lambda table, row: table == "ledgers" and row["state"] == 2)
+    kept = without(kept, lambda table, row: row.get("kind") == Message.ADD and table == "frames")
+    history = [
+        (table, {**row, "version": next(versions)} if table == "ledgers" else row) for table, row in kept
+    ]
+    adds = [
+        fact
+        for entry in range(case.tried)
+        for name in ("b1", "b2", "b3")
+        for fact in exchange("writer", name, add(entry))
+    ]
+    left_out = dice.choice([0, 0, 1])
+    quiet = case.tried == case.acked and not left_out
+    signs = {Sign("recovery/not_in_recovery")} if recovered(case) and quiet else set()
+    return [*history, *adds[: len(adds) - left_out]], signs

@@ -7,7 +7,7 @@ from tests.histories.asking import CLOSED_BY as BY
 from tests.histories.asking import recovered, recovery
 from tests.histories.boots import server
 from tests.histories.story import acked, closed, created, deferred, operation, recovering, unsure
-from tests.unit.checkers.test_recovery import everywhere, found
+from tests.unit.checkers.test_recovery import everywhere, found, judgement_of
 
 
 def test_a_writer_that_neither_added_nor_closed_made_no_close():
@@ -50,3 +50,45 @@ def test_a_deferred_writer_may_close_anywhere_below_its_last_add():
     assert found(versions, acked(0), unsure(1), recovery(-1, denied=()))
     above = [created(), recovering(1), closed(1, 2, latest_ns=BY)]
     assert found(above, deferred(0), unsure(1), recovery(1, denied=()))
+
+
+OPEN_TO_CLOSED = [created(), closed(4, 1, latest_ns=BY), [acked(entry) for entry in range(5)]]
+NOT_IN_RECOVERY = [("not_in_recovery", -1, -1)]
+
+
+def test_a_close_that_no_writer_can_have_made_was_to_be_announced():
+    parts = [*OPEN_TO_CLOSED, everywhere(4), recovery(4, denied=())]
+    assert found(*parts) == NOT_IN_RECOVERY
+    assert judgement_of(*parts).findings[0].proof == (
+        "metadata version 0: OPEN",
+        "metadata version 1: CLOSED at 4",
+        "no writer had invoked a close by then, and every add was ok (the last: 4) and was answered normally "
+        "by every bookie of its write set",
+    )
+    assert not found(
+        created(), recovering(1), closed(4, 2, latest_ns=BY), OPEN_TO_CLOSED[2], everywhere(4), recovery(4)
+    )
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        [operation(Kind.CLOSE, seq=90, invoked_ns=BY)],
+        [operation(Kind.CLOSE, seq=90, outcome=Outcome.UNKNOWN, invoked_ns=BY)],
+        [unsure(5)],
+    ],
+)
+def test_a_writer_with_a_reason_may_have_closed_an_open_ledger(reason):
+    assert not found(*OPEN_TO_CLOSED, everywhere(4), recovery(4, denied=()), reason)
+
+
+def test_a_close_is_not_to_be_announced_where_not_all_is_known_of_its_writers():
+    assert not found(*OPEN_TO_CLOSED, everywhere(3), recovery(4, denied=()))
+    assert not found(*OPEN_TO_CLOSED[:2], everywhere(4), recovery(4, denied=()))
+    unseen = [created(), closed(4, 2, latest_ns=BY), OPEN_TO_CLOSED[2]]
+    assert ("not_in_recovery", -1, -1) not in found(*unseen, everywhere(4), recovery(4, denied=()))
+    late = operation(Kind.CLOSE, seq=90, invoked_ns=BY + 1)
+    assert found(*OPEN_TO_CLOSED, everywhere(4), recovery(4, denied=()), late) == NOT_IN_RECOVERY
+    undated = [created(), closed(4, 1), OPEN_TO_CLOSED[2], everywhere(4), recovery(4, denied=())]
+    assert found(*undated) == NOT_IN_RECOVERY
+    assert not found(*undated, late)
