@@ -94,6 +94,7 @@ FAMILIES = {
                 "not_read",
                 "closed_below_lac",
                 "wrote_back_unread",
+                "not_in_recovery",
                 "denied_own_ack",
                 "denied_own_show",
                 "denied_flushed",
