@@ -170,7 +170,7 @@ def test_each_part_is_decided_by_bookies_by_clients_or_by_no_file() -> None:
         (
             {"minorCompactionInterval": "0", "majorCompactionInterval": "0"},
             "The default storage",
-            (8, 4),
+            (9, 4),
             "torn-entry-log",
         ),
     ],
