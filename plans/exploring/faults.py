@@ -106,6 +106,11 @@ class Kind:
     name: str
     needs: str
     draw: Callable[[Random, TargetPool], DrawnFault | None]
+    silences: bool = False
+    """Whether others wait for answers while it lasts, so that it may outlast their time-outs.
+
+    No fault of ZooKeeper: without a session autorecovery ends, as it should, and with it the plan.
+    """
 
 
 def _healed(fault: str, target: str) -> tuple[Tree]:
@@ -125,7 +130,7 @@ def _process(name: str, fault: str, lane: str, whom: Callable[[TargetPool], Sequ
         targets = (target,) if lane == SERVERS else ()
         return DrawnFault(fault, lane, {"target": target}, (end,), holds, targets)
 
-    return Kind(name, fault, draw)
+    return Kind(name, fault, draw, silences=fault == "pause" and lane != METADATA)
 
 
 def _crash_twice(random: Random, pool: TargetPool) -> DrawnFault:
@@ -156,11 +161,12 @@ def _island(name: str, lane: str, whom: Callable[[TargetPool], Sequence[str]]) -
         target, way = pick(random, whom(pool)), pick(random, ("cut", "hold"))
         targets = (target,) if lane == SERVERS else ()
         reading = (target, ZOOKEEPER) if way == "hold" else ()
-        holds = _held(Use.ALL_LINKS, target) | _held(Use.PROCESS, *targets) | _held(Use.READING, *reading)
+        # What starts on an island finds no ZooKeeper, and may give up before the island is gone.
+        holds = _held(Use.ALL_LINKS, target) | _held(Use.PROCESS, target) | _held(Use.READING, *reading)
         params = {"target": target, "by": way}
         return DrawnFault("isolate", lane, params, _healed("isolate", target), holds, targets)
 
-    return Kind(name, "isolate", draw)
+    return Kind(name, "isolate", draw, silences=True)
 
 
 def _expire(random: Random, pool: TargetPool) -> DrawnFault:
@@ -183,7 +189,7 @@ def _link(fault: str, more: Callable[[Random], Tree]) -> Kind:
         source, bookie = _ends_of_link(random, pool)
         return _one_link(fault, source, bookie, more(random))
 
-    return Kind(fault, fault, draw)
+    return Kind(fault, fault, draw, silences=fault == "hold")
 
 
 def _one_link(fault: str, source: str, bookie: str, more: Tree) -> DrawnFault:

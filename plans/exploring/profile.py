@@ -96,6 +96,9 @@ class ScheduleChoices(Params):
     """Bursts of faults with calm between them. In ``last_kills_fraction`` of the plans, each bookie is
     killed once more at the end where the limit allows it.
 
+    Of the faults that let others wait for an answer, ``long_fraction`` lasts ``long_s``: longer than
+    clients wait for an add, some longer than a session with ZooKeeper.
+
     ``aimed_fraction`` of the faults hit a client that acts, when it acts. In ``uneven_fraction`` of the
     bursts, one client's links are slow, each in another way. After ``away_fraction`` of those with
     autorecovery, a bookie is gone for ``away_s``.
@@ -106,6 +109,8 @@ class ScheduleChoices(Params):
     calm_s: Range
     every_s: Range
     lasts_s: Range
+    long_fraction: Fraction
+    long_s: Range
     aimed_fraction: Fraction
     uneven_fraction: Fraction
     away_fraction: Fraction

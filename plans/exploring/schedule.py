@@ -102,7 +102,7 @@ def draw_burst(
     burst_s: float,
     acts: Sequence[tuple[float, str]] = (),
 ) -> list[DrawnFault]:
-    """Faults in the order of their times, none after ``burst_s``; counts what they lose.
+    """Faults in the order of their times, none begins after ``burst_s``; counts what they lose.
 
     ``acts`` are times, and the clients that act then. An act is short: a fault that begins at any time, and
     hits any client, seldom meets one.
@@ -119,6 +119,8 @@ def draw_burst(
             return planned
         end_s = round(min(at_s + between(random, *choices.lasts_s), burst_s), 1)
         kind = KINDS[weighted(random, list(weights.items()))]
+        if kind.silences and choices.long_fraction and random.random() < choices.long_fraction:
+            end_s = round(at_s + between(random, *choices.long_s), 1)
         hit = pool.only(client) if aimed and client else pool
         candidates = [kind.draw(random, hit) for _ in range(_TRIES)]
         timed = (replace(drawn, at_s=at_s, end_s=end_s) for drawn in candidates if drawn is not None)

@@ -33,6 +33,7 @@ _SMALL = {
     "written_late_fraction: 0.3": "written_late_fraction: 0",
     "tailed_fraction: 0.1": "tailed_fraction: 0",
     "deleted_fraction: 0.1": "deleted_fraction: 0",
+    "long_fraction: 0.4": "long_fraction: 0",
     "aimed_fraction: 0.5": "aimed_fraction: 0",
     "uneven_fraction: 0.5": "uneven_fraction: 0",
 }

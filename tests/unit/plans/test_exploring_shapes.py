@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import pytest
@@ -97,9 +98,36 @@ def autorecovery_is_killed(plan: Plan) -> bool:
     return any(getattr(step.params, "target", "").startswith("ar") for _, step in steps_of(plan, "kill"))
 
 
+def silences(plan: Plan) -> Iterator[tuple[str, float]]:
+    """The target of each fault during which others wait for an answer, and how long it lasts."""
+    undone_by = {"pause": "resume", "hold": "heal", "isolate": "heal"}
+    ends = [step for _, step in (*steps_of(plan, "resume"), *steps_of(plan, "heal"))]
+    for kind, end in undone_by.items():
+        for _, step in steps_of(plan, kind):
+            target = getattr(step.params, "target_name", "") or getattr(step.params, "target", "")
+            until = [
+                one.at_s
+                for one in ends
+                if one.name == end and getattr(one.params, "target", "") == target and one.at_s is not None
+            ]
+            yield target, min(at_s for at_s in until if at_s >= (step.at_s or 0)) - (step.at_s or 0)
+
+
+def outlasts_the_add_timeout(plan: Plan) -> bool:
+    """Whether a bookie does not answer for longer than a client waits for an add (5 s)."""
+    return any(re.search(r"\bb\d", target) and lasts_s > 5 for target, lasts_s in silences(plan))
+
+
+def outlasts_a_session(plan: Plan) -> bool:
+    """Whether a process is silent for longer than its session with ZooKeeper lasts (10 s)."""
+    return any("-" not in target and lasts_s > 10 for target, lasts_s in silences(plan))
+
+
 @pytest.mark.parametrize(
     ("shape", "at_least"),
     [
+        (outlasts_the_add_timeout, 15),
+        (outlasts_a_session, 15),
         (written_after_a_recovery_and_restarts, 10),
         (recovered_twice, 40),
         (hit_at_its_act, 15),
