@@ -65,7 +65,7 @@ class _Drawn:
     work: Work
     limit: Limit
     weights: Mapping[str, float]
-    """Of the kinds of fault that the cluster supports."""
+    """Of the kinds of fault that the plan may have."""
 
 
 def left_out(profile: Profile, offered: Collection[str]) -> list[str]:
@@ -105,7 +105,8 @@ def draw(
     if work.name == "churn" or profile.workload.deleted_fraction:
         cluster["bookie_conf"].setdefault("gcWaitTime", _COLLECTING_MS)
     limit = Limit(mode, quorums.ack, beyond=options.beyond)
-    drawn = _Drawn(profile, mode, cluster, quorums, work, limit, _weights(profile, options, disks))
+    weights = _weights(randoms("faults"), profile, options, disks=disks)
+    drawn = _Drawn(profile, mode, cluster, quorums, work, limit, weights)
     return {
         "name": f"explore/{profile.name}",
         "source": {"document": "fencepost explore", "section": f"profile {profile.name}, {origin}"},
@@ -122,9 +123,18 @@ def draw(
     }
 
 
-def _weights(profile: Profile, options: GenerateOptions, disks: bool) -> dict[str, float]:
+def _weights(random: Random, profile: Profile, options: GenerateOptions, *, disks: bool) -> dict[str, float]:
+    """Of the kinds of fault that the cluster supports, a random part, at least one.
+
+    Source: A. Groce et al., "Swarm Testing", ISSTA 2012. Plans that lack some kinds find more than plans that
+    all have all of them: a kind may prevent what another one needs, and is rare where it has little weight.
+    """
     lacking = set(left_out(profile, options.offered)) | (set() if disks else {"power_loss"})
-    return {name: weight for name, weight in profile.faults.items() if weight and name not in lacking}
+    possible = {name: weight for name, weight in profile.faults.items() if weight and name not in lacking}
+    kept = [name for name in possible if random.random() < profile.schedule.kinds_fraction]
+    if possible and not kept:
+        kept = [pick(random, list(possible))]
+    return {name: possible[name] for name in kept}
 
 
 def _cluster(random: Random, choices: ClusterChoices, options: GenerateOptions) -> tuple[Tree, Quorums, bool]:

@@ -94,7 +94,8 @@ class WorkloadChoices(Params):
 
 class ScheduleChoices(Params):
     """Bursts of faults with calm between them. In ``last_kills_fraction`` of the plans, each bookie is
-    killed once more at the end where the limit allows it.
+    killed once more at the end where the limit allows it. Each kind of fault is in ``kinds_fraction`` of
+    the plans.
 
     Of the faults that let others wait for an answer, ``long_fraction`` lasts ``long_s``: longer than
     clients wait for an add, some longer than a session with ZooKeeper.
@@ -115,6 +116,7 @@ class ScheduleChoices(Params):
     uneven_fraction: Fraction
     away_fraction: Fraction
     away_s: Range
+    kinds_fraction: Fraction
     at_most_down: int = Field(ge=1)
     last_kills_fraction: Fraction
 

@@ -35,6 +35,7 @@ _SMALL = {
     "deleted_fraction: 0.1": "deleted_fraction: 0",
     "long_fraction: 0.4": "long_fraction: 0",
     "aimed_fraction: 0.5": "aimed_fraction: 0",
+    "kinds_fraction: 0.5": "kinds_fraction: 1",
     "uneven_fraction: 0.5": "uneven_fraction: 0",
 }
 """Two bookies that both must have an entry: one crash denies what the other still has.

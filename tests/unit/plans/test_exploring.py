@@ -201,6 +201,19 @@ def test_every_kind_of_fault_of_the_default_profile_is_drawn_some_time() -> None
     assert set(PROFILE.faults) == set(KINDS)
 
 
+def test_a_plan_lacks_some_kinds_of_fault_and_never_all() -> None:
+    drawn = [names_drawn_by(PROFILE, seed) for seed in range(40)]
+    assert sum("cut" not in names for names in drawn) >= 10
+    few = PROFILE.schedule.model_copy(update={"kinds_fraction": 0.0})
+    one = PROFILE.model_copy(update={"schedule": few, "faults": {"cut": 1.0, "hold": 1.0}})
+    assert {len(names_drawn_by(one, seed) & {"cut", "hold"}) for seed in range(20)} == {1}
+
+
+def names_drawn_by(profile: Profile, seed: int) -> set[str]:
+    wish = GenerateOptions(EVERY_FAULT, "protected")
+    return {step.name for step in raw_steps(generate(profile, seed, wish))}
+
+
 def test_a_weight_of_zero_never_comes() -> None:
     quiet = PROFILE.model_copy(update={"faults": {"cut": 1.0, "kill_bookie": 0.0}})
     assert not names_drawn(40, GenerateOptions(EVERY_FAULT, "journal"), quiet) & {"hold", "pause"}
