@@ -24,6 +24,7 @@ _LATENCIES_MS = (20, 100, 400, 1500)
 _PROBABILITIES = (0.02, 0.1, 0.5)
 _UNEVEN_MS = (0, 20, 100, 400)
 _UNTIL_AGAIN_S = (0.2, 1, 2, 3)
+_ANSWERS_MS = (300, 500, 1000)
 _MESSAGES = ("add", "fencing_lac_read", "recovery_read", "recovery_add", "read", "lac_read")
 
 
@@ -206,6 +207,26 @@ def _ends_of_link(random: Random, pool: TargetPool) -> tuple[str, str]:
     return (pick(random, others) if from_bookie and others else pick(random, pool.clients)), bookie
 
 
+def _lost_answer(random: Random, pool: TargetPool) -> DrawnFault:
+    """The connection of a process to ZooKeeper breaks when an answer is on its way.
+
+    What it asked for is done, and it does not learn that: who takes the answer for a refusal, or asks again,
+    finds its own lock, registration or node.
+    """
+    source = pick(random, (*pool.repairing, pick(random, pool.bookies)))
+    ends_of_link, link = {"from": source, "to": ZOOKEEPER}, f"{source}-{ZOOKEEPER}"
+    ends: tuple[Tree, ...] = (
+        {"cut": ends_of_link},
+        {"wait_for": {"condition": "elapsed", "for_s": pick(random, _UNTIL_AGAIN_S[1:])}},
+        {"heal": {"kind": "cut", "target": link}},
+        {"heal": {"kind": "slow", "target": link}},
+    )
+    holds = _held(Use.PROCESS, ZOOKEEPER) | _held(Use.READING, source, ZOOKEEPER)
+    holds |= {Hold(Use.LINK, (source, ZOOKEEPER))}
+    params = {**ends_of_link, "latency_ms": pick(random, _ANSWERS_MS)}
+    return DrawnFault("slow", METADATA, params, ends, holds)
+
+
 def _messages(name: str, fault: str, more: Callable[[Random], Tree]) -> Kind:
     def draw(random: Random, pool: TargetPool) -> DrawnFault:
         source, bookie = pick(random, pool.clients), pick(random, pool.bookies)
@@ -252,6 +273,7 @@ KINDS: dict[str, Kind] = {
         Kind("crash_bookie_twice", "kill", _crash_twice),
         _messages("delay_one_kind", "delay", _one_kind_late),
         _process("kill_autorecovery", "kill", CLIENTS, lambda pool: pool.repairing),
+        Kind("lose_zookeeper_answers", "slow", _lost_answer),
     )
 }
 """Kinds by the name that a profile gives a weight; the list only grows at its end."""

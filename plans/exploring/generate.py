@@ -131,7 +131,11 @@ def _weights(random: Random, profile: Profile, options: GenerateOptions, *, disk
     """
     lacking = set(left_out(profile, options.offered)) | (set() if disks else {"power_loss"})
     possible = {name: weight for name, weight in profile.faults.items() if weight and name not in lacking}
-    kept = [name for name in possible if random.random() < profile.schedule.kinds_fraction]
+    kept = [
+        name
+        for name in possible
+        if random.random() < profile.schedule.kinds_fraction or name == "power_loss"  # the disks are for it
+    ]
     if possible and not kept:
         kept = [pick(random, list(possible))]
     return {name: possible[name] for name in kept}
@@ -145,6 +149,7 @@ def _cluster(random: Random, choices: ClusterChoices, options: GenerateOptions) 
     autorecovery = pick(random, choices.autorecovery)
     client_conf = {name: pick(random, values) for name, values in choices.client_conf.items()}
     disks = random.random() < choices.own_disks_fraction and "power_loss" in options.offered
+    own = {"journal": pick(random, choices.journal_disk), "commit_s": pick(random, choices.commit_s)}
     version = options.version or version
     tree: Tree = {
         "bookies": quorums.ensemble + spare,
@@ -152,7 +157,7 @@ def _cluster(random: Random, choices: ClusterChoices, options: GenerateOptions) 
         "bookie_conf": bookie_conf,
         "client_conf": client_conf,
         **({"autorecovery": autorecovery} if autorecovery else {}),
-        **({"disks": {}} if disks else {}),
+        **({"disks": own} if disks else {}),
     }
     return tree, quorums, disks
 

@@ -60,7 +60,8 @@ class Deviations(Params):
 class ClusterChoices(Params):
     """Shapes of clusters; a cluster has as many bookies as the ensemble and ``spare_bookies``.
 
-    Only in ``own_disks_fraction`` of them the bookies have disks that can lose power.
+    Only in ``own_disks_fraction`` of them the bookies have disks that can lose power. A journal on the
+    same disk as the ledgers writes their data down with each of its syncs, so less is lost then.
     """
 
     quorums: tuple[QuorumsText, ...] = Field(min_length=1)
@@ -70,6 +71,8 @@ class ClusterChoices(Params):
     autorecovery: tuple[Annotated[int, Field(ge=0, le=2)], ...] = Field(min_length=1)
     client_conf: SettingChoices
     own_disks_fraction: Fraction
+    journal_disk: tuple[Literal["shared", "own"], ...] = Field(min_length=1)
+    commit_s: tuple[Annotated[int, Field(ge=1, le=3600)], ...] = Field(min_length=1)
     deviations: Deviations | None = None
 
 

@@ -94,6 +94,23 @@ def writes_while_a_bookie_is_lost(plan: Plan) -> bool:
     return bool(begun) and bool(steps_of(plan, "kill") or steps_of(plan, "cut"))
 
 
+def loses_an_answer_of_zookeeper(plan: Plan) -> bool:
+    """Whether a link to ZooKeeper is cut while it is slow."""
+    slow = {getattr(step.params, "target_name", "") for _, step in steps_of(plan, "slow")}
+    cut = {getattr(step.params, "target_name", "") for _, step in steps_of(plan, "cut")}
+    return any(link.endswith("-zk1") for link in slow & cut)
+
+
+def power_loss_may_take_much(plan: Plan) -> bool:
+    """Whether ledgers are not written down by the journal's syncs, nor soon by the file system."""
+    disks = plan.cluster.disks
+    return (
+        bool(steps_of(plan, "power_loss"))
+        and disks is not None
+        and (disks.journal, disks.commit_s) == ("own", 600)
+    )
+
+
 def autorecovery_is_killed(plan: Plan) -> bool:
     return any(getattr(step.params, "target", "").startswith("ar") for _, step in steps_of(plan, "kill"))
 
@@ -139,6 +156,8 @@ def outlasts_a_session(plan: Plan) -> bool:
         (is_followed, 30),
         (writes_while_a_bookie_is_lost, 50),
         (autorecovery_is_killed, 2),
+        (loses_an_answer_of_zookeeper, 10),
+        (power_loss_may_take_much, 3),
     ],
 )
 def test_shapes_that_defects_need_are_drawn_often(
