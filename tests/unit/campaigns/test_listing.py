@@ -34,7 +34,6 @@ NOWHERE = Path("/nowhere")
 DOCS = CHECKOUT / "docs"
 Load = Callable[[str], Campaign]
 Listed = Callable[[str], list[Experiment]]
-GATE = units_of(load_campaign("gate"), plans=NOWHERE)
 
 
 def reproducing() -> dict[str, str]:
@@ -63,15 +62,20 @@ def listed(tmp_path_factory: pytest.TempPathFactory) -> Listed:
     return cache(lambda name: units_of(load_campaign(name), plans=plans))
 
 
+@pytest.fixture(scope="module")
+def gate(listed: Listed) -> list[Experiment]:
+    return listed("gate")
+
+
 @pytest.mark.parametrize("name", campaigns())
 def test_every_campaign_of_the_repository_has_runs(name: str, listed: Listed) -> None:
     assert load_campaign(name).name == name
     assert len({unit.key for unit in listed(name)}) == len(listed(name)) > 1
 
 
-def test_the_night_has_every_run_of_the_gate(listed: Listed) -> None:
+def test_the_night_has_every_run_of_the_gate(listed: Listed, gate: list[Experiment]) -> None:
     nightly = {unit.key for unit in listed("nightly")}
-    assert [str(unit) for unit in GATE if unit.key not in nightly] == []
+    assert [str(unit) for unit in gate if unit.key not in nightly] == []
 
 
 def test_two_controls_by_one_defect_are_one_run_that_must_break_both_properties() -> None:
@@ -145,17 +149,17 @@ def test_a_release_given_by_the_user_goes_before_those_of_the_file(load: Load) -
     assert {unit.version for unit in units_of(campaign, version="4.15.1", plans=NOWHERE)} == {"4.15.1"}
 
 
-def test_the_gate_rests_on_no_defect_that_a_patch_may_mend() -> None:
-    for unit in GATE:
+def test_the_gate_rests_on_no_defect_that_a_patch_may_mend(gate: list[Experiment]) -> None:
+    for unit in gate:
         stated = applicable(plan_of(find(unit.scenario), words()).expect, unit.mode, unit.version)
         assert not any(map(shows_defect, stated)), unit
-    assert {unit.scenario for unit in GATE}.isdisjoint(reproducing().values())
+    assert {unit.scenario for unit in gate}.isdisjoint(reproducing().values())
 
 
-def test_the_page_of_the_gates_sensitivity_has_the_number_of_its_runs() -> None:
+def test_the_page_of_the_gates_sensitivity_has_the_number_of_its_runs(gate: list[Experiment]) -> None:
     page = " ".join((DOCS / "sensitivity.md").read_text(encoding="utf-8").split())
-    assert f"of the gate's {len({unit.scenario for unit in GATE})} scenarios" in page
-    assert f"its {len(GATE)} runs took" in page
+    assert f"of the gate's {len({unit.scenario for unit in gate})} scenarios" in page
+    assert f"its {len(gate)} runs took" in page
 
 
 def test_runs_with_a_known_defect_are_left_out_or_are_the_only_ones(load: Load) -> None:
@@ -254,7 +258,9 @@ def test_a_campaign_runs_controls_that_are_a_release_or_other_parameters(load: L
     assert {unit.version for unit in units} == {"4.17.3"}
 
 
-def test_a_campaign_runs_a_control_by_a_defect_in_the_first_mode_only(load: Load) -> None:
+def test_a_campaign_runs_a_control_by_a_defect_in_the_first_mode_only(
+    load: Load, gate: list[Experiment]
+) -> None:
     campaign = load("name: mine\nruns: [{scenarios: [protocol/order], rounds: 2}]\n")
     units = [unit for unit in units_of(campaign, plans=NOWHERE) if unit.defects]
     assert [(unit.mode, unit.rounds, unit.defects, unit.breaks) for unit in units] == [
@@ -263,15 +269,15 @@ def test_a_campaign_runs_a_control_by_a_defect_in_the_first_mode_only(load: Load
     ]
     without = load("name: mine\nruns: [{scenarios: [protocol/order], controls: false}]\n")
     assert [unit.defects for unit in units_of(without, plans=NOWHERE)] == [()] * 3
-    assert not [unit for unit in GATE if unit.defects], "the gate runs the BookKeeper that it is given"
+    assert not [unit for unit in gate if unit.defects], "the gate runs the BookKeeper that it is given"
     assert not experiments_with(units, ["lac-goes-back"]), "a control is no run to seed another defect in"
     assert not [one for one in units_of(campaign, version="4.14.7", plans=NOWHERE) if one.defects]
 
 
 @given(st.integers(1, 9))
-def test_shards_are_all_units_and_no_unit_twice(of: int) -> None:
-    parts = [shard(GATE, number, of) for number in range(1, of + 1)]
-    assert sorted(unit.key for part in parts for unit in part) == sorted(unit.key for unit in GATE)
+def test_shards_are_all_units_and_no_unit_twice(gate: list[Experiment], of: int) -> None:
+    parts = [shard(gate, number, of) for number in range(1, of + 1)]
+    assert sorted(unit.key for part in parts for unit in part) == sorted(unit.key for unit in gate)
 
 
 @pytest.mark.parametrize(

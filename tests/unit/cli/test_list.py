@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,9 +16,18 @@ from click.testing import CliRunner
 from cli import list as listing
 from cluster.releases.versions import DEFAULT_VERSION
 from harness.provenance import CHECKOUT
-from plans.load import scenarios
+from harness.vocabulary import words
+from plans.load import load, scenarios
 from protocol.modes import MODES
 from tests.unit.reports.stored_run import stored_run
+
+
+@pytest.fixture(scope="module", autouse=True)
+def each_plan_is_loaded_once() -> Iterator[None]:
+    known = cache(lambda path: load(path, words()))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("plans.load.load", lambda path, _: known(path))
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import click
@@ -98,18 +99,24 @@ PRINTED = {str(one): one for one in DOCUMENTED if one.only_reads}
 """Each command once; several pages show some of them."""
 
 
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results with a run, which each test gets a copy of."""
+    results = tmp_path_factory.mktemp("stored") / "results"
+    found = stored_run(results, stamp="20261121T134434Z", seed=3, modes=("unprotected", "journal"))
+    point_latest(results, found.path)
+    return results
+
+
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with a stored run and the files that the pages name."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(click, "launch", lambda _: None)
     monkeypatch.setattr("harness.judging.session_in", session_in)
     monkeypatch.setenv("FENCEPOST_RESULTS", str(tmp_path / "results"))
-    found = stored_run(
-        tmp_path / "results", stamp="20261121T134434Z", seed=3, modes=("unprotected", "journal")
-    )
-    point_latest(tmp_path / "results", found.path)
-    (tmp_path / "RUN").symlink_to(found.path / "journal")
+    shutil.copytree(stored, tmp_path / "results", symlinks=True)
+    (tmp_path / "RUN").symlink_to((tmp_path / "results" / "latest").resolve() / "journal")
     for name in ("bk_server.conf", "client.conf"):
         (tmp_path / name).touch()
     for page in ("write-a-scenario", "run-in-ci"):

@@ -33,7 +33,7 @@ from protocol.modes import DB_STORAGE, MODES
 
 PROFILE = load_profile()
 EVERY_FAULT = frozenset(words().faults)
-any_time = settings(max_examples=60)
+any_time = settings(max_examples=60 if settings.get_current_profile_name() == "long" else 25)
 
 
 @st.composite
