@@ -19,6 +19,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyarrow.feather import read_table as read_feather
+from pyarrow.feather import write_feather
 
 from checkers.judging.contract import Batch, LedgerFacts
 from checkers.judging.judge import combined_facts, facts_of
@@ -100,9 +102,16 @@ def write_part(
 
 
 def write_rows(tables: Path, name: str, part: str, rows: pa.Table, buckets: int) -> int:
-    """Leave rows that no raw file has as they are; return how many there are."""
+    """Leave rows that no raw file has in a file beside their part; return how many there are."""
+    path = tables / PARTS / name / f"{part}.rows"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_feather(rows, path, compression="uncompressed")
     keys = np.stack((np.asarray(rows["ledger"]), np.asarray(rows["entry"]), np.arange(rows.num_rows)))
-    return write_part(tables, name, part, [keys], partial(taken, rows), buckets)
+    return write_part(tables, name, part, [keys], partial(_rows_at, path), buckets)
+
+
+def _rows_at(path: Path, places: Column) -> pa.Table:
+    return taken(read_feather(path, memory_map=True), places)
 
 
 def merge_all(buckets: Sequence[Bucket]) -> None:

@@ -59,8 +59,8 @@ def read_copy(
         disk = _disk(folder, scratch, facts, sorted(spoiled))
     except ValueError as error:
         return DiskRead(HOLDINGS.empty_table(), {**line, "event": UNREADABLE, "why": str(error)})
-    parts = ((disk.index, Place.INDEX), (disk.journal, Place.JOURNAL))
-    table = pa.concat_tables(_rows(disk.served(places), bookie, boot, place) for places, place in parts)
+    found = ((disk.index, Place.INDEX), (disk.journal, Place.JOURNAL))
+    table = pa.concat_tables(_rows(disk.served(rows), bookie, boot, place) for rows, place in found)
     return DiskRead(table, {**line, "event": READ, **disk.detail()})
 
 
@@ -88,34 +88,28 @@ def _facts(folder: Path, server: str, boot: int) -> CopyTree:
 
 @dataclass(frozen=True, slots=True)
 class _Disk:
-    """What was found, place by place."""
+    """What was found: the entries of the index and those that the next boot replays, each once, ascending."""
 
-    index: list[Places]
+    index: Places
+    journal: Places
     ledgers: list[KnownLedgers]
     records: list[Records]
-
-    @property
-    def journal(self) -> list[Places]:
-        """The entries that the next boot replays."""
-        return [one.places for one in self.records]
 
     @property
     def _kept(self) -> set[int]:
         """The ledgers that the next boot knows."""
         return {*chain(*(one.known for one in self.ledgers), *(one.keyed for one in self.records))}
 
-    def served(self, places: list[Places]) -> Places:
-        """Those whose ledger the next boot knows, each once, ascending."""
-        rows = _distinct(places)
+    def served(self, rows: Places) -> Places:
+        """The rows whose ledger the next boot knows."""
         return rows[np.isin(rows[:, 0], [*self._kept])]
 
     def detail(self) -> DiskDetail:
         """The event's detail: numbers of entries, and the ledgers of each kind as ranges."""
-        index, journal = _distinct(self.index), _distinct(self.journal)
-        ledgers = {*index[:, 0].tolist(), *journal[:, 0].tolist()}
+        ledgers = {*np.unique(self.index[:, 0]).tolist(), *np.unique(self.journal[:, 0]).tolist()}
         return {
-            "index_entries": len(index),
-            "journal_entries": len(journal),
+            "index_entries": len(self.index),
+            "journal_entries": len(self.journal),
             "ledgers": ranges(ledger for one in self.ledgers for ledger in one.known),
             "fenced": ranges(ledger for one in self.ledgers for ledger in one.fenced),
             "limbo": ranges(ledger for one in self.ledgers for ledger in one.limbo),
@@ -138,11 +132,10 @@ def _disk(folder: Path, scratch: Path, facts: CopyTree, spoiled: list[str]) -> _
     indexed = [place for place in places if (place / LOCATIONS).is_dir() or (place / LEDGERS).is_dir()]
     if not indexed:
         raise ValueError("its storage keeps no index in RocksDB, as DbLedgerStorage alone does")
-    return _Disk(
-        [read_locations(place / LOCATIONS, scratch) for place in indexed],
-        [read_ledgers(place / LEDGERS, scratch) for place in indexed],
-        _replayed(places, facts.get("journals", ())),
-    )
+    index = _distinct(read_locations(place / LOCATIONS, scratch) for place in indexed)
+    ledgers = [read_ledgers(place / LEDGERS, scratch) for place in indexed]
+    records = _replayed(places, facts.get("journals", ()))
+    return _Disk(index, _distinct(one.places for one in records), ledgers, records)
 
 
 def _replayed(places: list[Path], journals: Sequence[str]) -> list[Records]:

@@ -46,7 +46,7 @@ def read_locations(folder: Path, scratch: Path) -> NDArray[np.int64]:
     keys = bytearray()
     for key, _ in _items(folder, scratch, _PLACE, values=False):
         keys += key
-    return np.frombuffer(bytes(keys), dtype=">i8").astype(np.int64).reshape(-1, 2)
+    return np.frombuffer(keys, dtype=">i8").astype(np.int64).reshape(-1, 2)
 
 
 def read_ledgers(folder: Path, scratch: Path) -> KnownLedgers:

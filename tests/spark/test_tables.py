@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evidence.schemas import CENSUS, FRAMES, OPERATIONS, SERVERS
-from pipeline.blocks import Block, Bucket, batches, largest_blocks, merge_parts, rows_of, write_rows
+from evidence.schemas import CENSUS, FRAMES, HOLDINGS, OPERATIONS, SERVERS
+from pipeline.blocks import PARTS, Block, Bucket, batches, largest_blocks, merge_parts, rows_of, write_rows
 from pipeline.tables import read_table, write_table
 from protocol.buckets import ENTRIES_PER_BLOCK, bucket_of
 
@@ -43,6 +43,12 @@ def test_every_row_is_once_in_its_own_bucket_and_sorted(tmp_path: Path, name: st
         assert (np.diff(ledger * 1000 + entry) > 0).all()
         seen += part["seq"].to_pylist()
     assert sorted(seen) == list(range(400))
+
+
+def test_a_part_of_many_rows_is_small_because_every_bucket_reads_it(tmp_path: Path) -> None:
+    write_rows(tmp_path, "holdings", "b1-1", rows(HOLDINGS, 100_000), BUCKETS)
+    (part,) = (tmp_path / PARTS / "holdings").glob("*.part")
+    assert part.stat().st_size < 10_000
 
 
 def test_the_same_rows_in_another_order_give_the_same_bytes(tmp_path: Path) -> None:
