@@ -24,7 +24,15 @@ from evidence.collection import CHECKOUT
 from evidence.folder import left_scratch
 from pipeline import worker
 from pipeline.jvm import GatewayJvm, cause_of
-from pipeline.workers import check_folder, check_workers, code_zip, is_local, own_address, python_of
+from pipeline.workers import (
+    check_folder,
+    check_workers,
+    code_zip,
+    is_local,
+    own_address,
+    python_of,
+    run_there,
+)
 from protocol.errors import JudgementError
 from protocol.java import archive_options, java, remove_unread, write_base_archive
 
@@ -55,8 +63,8 @@ class Session:
     Entering it begins the start in the background. ``folder`` is where its scratch folder
     (``.spark-<pid>``) is made and removed again, with what killed processes left there;
     ``archive`` a class-data archive (:func:`archive_in`) that shortens the start when it
-    exists. ``master`` is any of Spark's; workers of a cluster are looked at (:mod:`pipeline.workers`) before
-    they get work.
+    exists. ``master`` is this machine or a standalone master, whose workers are looked at
+    (:mod:`pipeline.workers`) before they get work.
     """
 
     def __init__(
@@ -109,7 +117,7 @@ class Session:
         ``function`` must be importable by name in a worker; tasks and results must pickle.
         Raises ``JudgementError`` beginning with ``what`` when any task fails or a worker dies.
         """
-        return _mapped(self._ready(), what, function, tasks) if tasks else []
+        return _mapped(self._ready(), self._master, what, function, tasks) if tasks else []
 
     @property
     def cores(self) -> int:
@@ -177,7 +185,7 @@ class Session:
             if not is_local(self._master):
                 context.addPyFile(str(code_zip(self._scratch)))
                 self._core_bytes = check_workers(context, self._master)
-            _mapped(context, "warming up", worker.preload, [None] * context.defaultParallelism)
+            _mapped(context, self._master, "warming up", worker.preload, [None] * context.defaultParallelism)
         except JudgementError as error:
             self._failure = error
         except Exception as error:  # noqa: BLE001  # raised in the thread that waits
@@ -203,14 +211,17 @@ class Session:
             "spark.local.dir": str(self._scratch),
             "spark.log.level": "ERROR",
             "spark.master": self._master,
-            "spark.scheduler.minRegisteredResourcesRatio": "1.0",  # so that every worker is looked at
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
         }
 
 
 def _mapped(
-    context: SparkContext, what: str, function: Callable[[Task], Result], tasks: Sequence[Task]
+    context: SparkContext,
+    master: str,
+    what: str,
+    function: Callable[[Task], Result],
+    tasks: Sequence[Task],
 ) -> list[Result]:
     packed = [pickle.dumps(task) for task in tasks]
 
@@ -219,9 +230,14 @@ def _mapped(
 
         return answers(mine, function)
 
-    # An RDD and no data frame: there is nothing to plan, and a task takes a third of the processor time.
+    def job() -> list[bytes]:
+        # An RDD and no data frame: there is nothing to plan, and a task takes a third of the processor time.
+        return context.parallelize(packed, len(packed)).mapPartitions(run).collect()
+
     try:
-        answers = context.parallelize(packed, len(packed)).mapPartitions(run).collect()
+        answers = job() if is_local(master) else run_there(context, master, job)
+    except JudgementError:
+        raise
     except Exception as error:
         raise JudgementError(f"{what} failed: {cause_of(str(error)) or type(error).__name__}") from error
     results = []

@@ -35,6 +35,7 @@ class Standalone:
 
     url: str
     works: tuple[Path, ...]
+    keeper: KeeperClient
 
     def executors(self) -> list[int]:
         """How many executors each worker has had."""
@@ -67,7 +68,7 @@ def standalone(place: Path) -> Iterator[Standalone]:
         for work in works:
             options = ["--cores", "1", "--memory", "1g", "--work-dir", str(work), url]
             _await_line(_start(keeper, "Worker", work, options), _REGISTERED)
-        yield Standalone(url, works)
+        yield Standalone(url, works, keeper)
 
 
 def _start(keeper: KeeperClient, what: str, folder: Path, options: Sequence[str]) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -72,3 +73,32 @@ def test_what_workers_lack_is_named_before_they_get_work(cluster: Standalone, tm
         code, text = check(folder.path, cluster.url, python)
         assert (code, message in text) == (1, True), text
     assert not folder.verdict_json.exists()
+
+
+def test_a_cluster_that_goes_away_is_an_error(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path; from pipeline import workers\n"
+        "from pipeline.session import Session; from protocol.errors import JudgementError\n"
+        "with Session(Path(sys.argv[1]), master=sys.argv[2]) as session:\n"
+        "    session.wait()\n"
+        "    workers._PATIENCE_S = 2\n"
+        "    print('ready', flush=True)\n"
+        "    try: session.map('sleeping', time.sleep, [3600, 3600])\n"
+        "    except JudgementError as error: print(error)"
+    )
+    with standalone(tmp_path / "cluster") as cluster:
+        driver = subprocess.Popen(
+            [sys.executable, "-c", code, str(tmp_path / "driver"), cluster.url],
+            cwd=ROOT,
+            env={**os.environ, "PYSPARK_PYTHON": sys.executable},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        with driver:
+            assert driver.stdout is not None
+            assert driver.stdout.readline() == "ready\n"
+            for work in cluster.works:
+                cluster.keeper.signal(work.name, signal.SIGKILL)
+            text = driver.stdout.read()
+        assert f"no worker of {cluster.url} has taken a task in 2 s" in text
+    assert list((tmp_path / "driver").iterdir()) == []

@@ -34,8 +34,8 @@ def test_a_killed_worker_is_an_error_and_the_session_goes_on(session: Session) -
 
 def test_a_jvm_that_does_not_start_says_why(session: Session, tmp_path: Path) -> None:
     with (
-        Session(tmp_path, master="nonsense") as broken,
-        pytest.raises(JudgementError, match=r"JVM did not start: .*Master must"),
+        Session(tmp_path, java_options=["-Xms9g"]) as broken,
+        pytest.raises(JudgementError, match=r"JVM did not start: .*heap size"),
     ):
         broken.wait()
     assert list(tmp_path.iterdir()) == []

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evidence.collection import CHECKOUT, FOLDERS
-from pipeline import worker
+from pipeline import worker, workers
 from pipeline.workers import PACKAGES, check_folder, check_workers, code_zip, is_local, own_address
 from protocol.errors import JudgementError
 
 MASTER = "spark://127.0.0.1:7077"
+
+
+@pytest.fixture(autouse=True)
+def executors(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many a cluster has; a test changes the number. Waiting is short."""
+    number = [1]
+    monkeypatch.setattr(workers, "_executors", lambda _: number[0])
+    for name, value in (("_SETTLED_S", 0.3), ("_LOOKING_S", 0.02)):
+        monkeypatch.setattr(workers, name, value)
+    return number
 
 
 TASKS = """
@@ -39,13 +51,19 @@ def test_tasks_import_only_packages_that_workers_are_asked_for() -> None:
 class Context:
     """A cluster of as many workers as answers are given."""
 
-    defaultParallelism = 2  # noqa: N815  # Spark's name
+    def __init__(self, *answers: Any, cores: Iterable[int] = ()) -> None:
+        self.answers, self.cores, self.tasks, self.cancelled = answers, iter(cores), 0, False
 
-    def __init__(self, *answers: Any) -> None:
-        self.answers = answers
+    @property
+    def defaultParallelism(self) -> int:  # noqa: N802  # Spark's name
+        return next(self.cores, 4)
 
-    def parallelize(self, _: Any, __: int) -> Context:
+    def parallelize(self, _: Any, tasks: int) -> Context:
+        self.tasks = tasks
         return self
+
+    def cancelAllJobs(self) -> None:  # noqa: N802  # Spark's name
+        self.cancelled = True
 
     def mapPartitions(self, function: Any) -> Context:  # noqa: N802  # Spark's name
         if not self.answers:
@@ -62,6 +80,39 @@ def test_workers_like_this_process_are_accepted(tmp_path: Path) -> None:
     check_workers(Context(), MASTER)
     check_folder(Context(), MASTER, tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_workers_that_join_later_are_asked_too() -> None:
+    growing = Context(cores=[2, 2, 3])
+    check_workers(growing, MASTER)
+    assert growing.tasks == 4
+
+
+def test_a_cluster_without_a_worker_is_named(executors: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    executors[0] = 0
+    monkeypatch.setattr(workers, "_PATIENCE_S", 0.1)
+    with pytest.raises(JudgementError, match=f"no worker of {MASTER} has taken a task") as raised:
+        check_workers(Context(), MASTER)
+    assert "look at the master's page" in raised.value.remedy
+
+
+def test_a_job_ends_when_its_cluster_has_gone_away(
+    executors: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "_PATIENCE_S", 0.1)
+    context: Any = Context()
+    assert workers.run_there(context, MASTER, lambda: [1]) == [1]
+    running, over = threading.Event(), threading.Event()
+
+    def job() -> None:
+        executors[0] = 0
+        running.set()
+        over.wait()
+
+    with pytest.raises(JudgementError, match="has taken a task"):
+        workers.run_there(context, MASTER, job)
+    assert running.is_set() and context.cancelled
+    over.set()
 
 
 @pytest.mark.parametrize(
@@ -118,10 +169,9 @@ def test_the_code_travels_whole_and_alone(tmp_path: Path) -> None:
 
 
 def test_masters_are_told_apart() -> None:
-    assert [is_local(one) for one in ("local", "local[*]", "local-cluster[2,1,1024]", MASTER)] == [
-        True,
-        True,
-        False,
-        False,
-    ]
-    assert own_address(MASTER) == own_address("local[2]") == own_address("yarn") == "127.0.0.1"
+    assert [is_local(one) for one in ("local", "local[*]", MASTER)] == [True, True, False]
+    assert own_address(MASTER) == own_address("local[2]") == "127.0.0.1"
+    for other in ("yarn", "k8s://https://host:443", "local-cluster[2,1,1024]", "spark://"):
+        with pytest.raises(JudgementError, match="judging cannot use the master") as raised:
+            own_address(other)
+        assert "spark://HOST:PORT" in raised.value.remedy
