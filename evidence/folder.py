@@ -207,10 +207,19 @@ def remove_run(results: Path, run: Path) -> None:
         point_latest(results, left)
 
 
+def scratch_name(prefix: str) -> str:
+    """The name for a scratch folder of this process, or the beginning of one: ``<prefix><pid>@<host>@``."""
+    return f"{prefix}{os.getpid()}@{os.uname().nodename}@"
+
+
 def left_scratch(folder: Path, prefix: str) -> list[Path]:
-    """The scratch folders ``<prefix><pid>`` or ``<prefix><pid>-...`` of processes that are gone; sorted."""
-    owners = {left: left.name.removeprefix(prefix).partition("-")[0] for left in folder.glob(f"{prefix}*")}
-    return sorted(left for left, pid in owners.items() if pid.isdigit() and not Path(f"/proc/{pid}").exists())
+    """The scratch folders (:func:`scratch_name`) of processes of this host that are gone; sorted.
+
+    Other machines, or containers, may use the same results folder. Their processes cannot be seen here.
+    """
+    found = sorted(folder.glob(f"{prefix}*@{os.uname().nodename}@*"))
+    owners = [left.name.removeprefix(prefix).partition("@")[0] for left in found]
+    return [left for left, pid in zip(found, owners, strict=True) if not Path("/proc", pid).exists()]
 
 
 def find_run(results: Path, reference: str = LATEST) -> FoundRun:

@@ -23,7 +23,7 @@ from protocol.addresses import ZOOKEEPER
 from protocol.errors import ServerError
 
 UNPACKED = ".bundle-"
-"""Begins the name of a folder in which a process, whose number follows, reads a bundle."""
+"""Begins the name of a folder in which a process reads a bundle."""
 DIRECTORIES = ("data", "disks", "lives", "snapshots")
 """Folders under ``servers/<name>/``: a server's own files, those of former lives, copies of them, disks."""
 _LOGGED = ("data", "lives")

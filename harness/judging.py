@@ -72,7 +72,7 @@ class Judge:
 def session_in(folder: Path, *, master: str | None = None) -> Iterator[Session]:
     """A Spark session for as long as the block lasts, which starts to warm up at once.
 
-    ``folder``, that of the runs, takes Spark's scratch files (``.spark-<pid>``), which are gone afterwards.
+    ``folder``, that of the runs, takes Spark's scratch files (``.spark-...``), which are gone afterwards.
     ``master`` is Spark's, by default all cores of this machine.
     """
     from cluster.releases.artifacts import cache_root

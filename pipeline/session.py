@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import pickle
 import shutil
 import tempfile
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from evidence.collection import CHECKOUT
-from evidence.folder import left_scratch
+from evidence.folder import left_scratch, scratch_name
 from pipeline import worker
 from pipeline.jvm import GatewayJvm, cause_of
 from pipeline.workers import (
@@ -61,7 +60,7 @@ class Session:
     """Owns a Spark session; at most one in a process at a time.
 
     Entering it begins the start in the background. ``folder`` is where its scratch folder
-    (``.spark-<pid>``) is made and removed again, with what killed processes left there;
+    (``.spark-...``) is made and removed again, with what killed processes left there;
     ``archive`` a class-data archive (:func:`archive_in`) that shortens the start when it
     exists. ``master`` is this machine or a standalone master, whose workers are looked at
     (:mod:`pipeline.workers`) before they get work.
@@ -76,7 +75,7 @@ class Session:
         java_options: Sequence[str] = (),
         stop_timeout_s: float = 120,
     ) -> None:
-        self._scratch = folder / f"{_SCRATCH}{os.getpid()}"
+        self._scratch = folder / scratch_name(_SCRATCH)
         self._master = master
         temporary = f"-Djava.io.tmpdir={self._scratch}"
         self._java_options = [*_JAVA_OPTIONS, temporary, *java_options, *archive_options(archive)]

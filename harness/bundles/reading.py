@@ -9,7 +9,6 @@ the same way, whether it is a folder or a bundle.
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import stat
@@ -23,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from evidence.folder import FoundRun, find_run, left_scratch, modes_of
+from evidence.folder import FoundRun, find_run, left_scratch, modes_of, scratch_name
 from harness.bundles.writing import FACTS, FORMAT
 from harness.cleaning import UNPACKED
 from plans.reading.document import Tree
@@ -66,7 +65,7 @@ def opened(results: Path, reference: str, *, tables: bool = False) -> Iterator[F
         shutil.rmtree(left, ignore_errors=True)
     with (
         examined(Path(reference)) as archive,
-        tempfile.TemporaryDirectory(prefix=f"{UNPACKED}{os.getpid()}-", dir=results) as scratch,
+        tempfile.TemporaryDirectory(prefix=scratch_name(UNPACKED), dir=results) as scratch,
     ):
         path = archive.place(Path(scratch))
         found = FoundRun(path, modes_of(path))

@@ -19,9 +19,11 @@ from evidence.folder import (
     every_mode,
     every_run,
     find_run,
+    left_scratch,
     new_run,
     point_latest,
     remove_run,
+    scratch_name,
     write_json,
 )
 from protocol.errors import EvidenceError, UsageError
@@ -161,6 +163,17 @@ def test_whoever_names_one_mode_gets_that_mode_alone(tmp_path: Path) -> None:
     other.write_run({})
     assert every_mode(one.path) == [one]
     assert every_mode(tmp_path) == sorted([one, other], key=lambda mode: mode.path)
+
+
+def test_scratch_of_processes_that_are_gone_is_found_but_none_of_another_host(tmp_path: Path) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    living = tmp_path / scratch_name(".spark-")
+    gone = living.with_name(living.name.replace(str(os.getpid()), str(ended.pid)))
+    elsewhere = tmp_path / f".spark-{ended.pid}@elsewhere@"
+    for folder in (living, gone, elsewhere):
+        folder.mkdir()
+    assert left_scratch(tmp_path, ".spark-") == [gone]
 
 
 def test_a_full_disk_leaves_the_former_file_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

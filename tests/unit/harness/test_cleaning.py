@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from cli.clean import command
-from evidence.folder import RunFolder, new_run, point_latest
+from evidence.folder import RunFolder, new_run, point_latest, scratch_name
 from harness.cleaning import UNPACKED, held, in_use, is_in_use, leftovers
 
 
@@ -84,7 +84,8 @@ def test_a_lock_on_a_file_is_asked_for_by_a_descriptor_that_may_write(
 def test_what_a_killed_reader_of_a_bundle_unpacked_goes(tmp_path: Path, runs: bool) -> None:
     ended = subprocess.Popen(["true"])
     ended.wait()
-    dead, living = (tmp_path / f"{UNPACKED}{pid}-x" for pid in (ended.pid, os.getpid()))
+    living = tmp_path / f"{scratch_name(UNPACKED)}x"
+    dead = living.with_name(living.name.replace(str(os.getpid()), str(ended.pid)))
     for folder in (dead, living):
         RunFolder.create(folder / "run", "protected").write_run({})
     clean = ["--results", str(tmp_path), *(["--runs"] if runs else [])]

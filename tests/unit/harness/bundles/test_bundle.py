@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import getpass
 import json
+import os
 import socket
 import subprocess
 import zipfile
@@ -16,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidence.collect.sealing import damage_to_seal
-from evidence.folder import FoundRun, RunFolder, read_json
+from evidence.folder import FoundRun, RunFolder, read_json, scratch_name
 from evidence.recorders import ledger_names
 from harness.bundles.reading import opened
 from harness.bundles.writing import FACTS, README, write_bundle
@@ -121,7 +122,8 @@ def test_redacted_evidence_still_fits_its_seal_and_the_original_sums_are_told(
 def test_a_reader_removes_what_a_killed_one_unpacked(run: FoundRun, tmp_path: Path) -> None:
     ended = subprocess.Popen(["true"])
     ended.wait()
-    (tmp_path / "elsewhere" / f".bundle-{ended.pid}-x" / "run").mkdir(parents=True)
+    left = scratch_name(".bundle-").replace(str(os.getpid()), str(ended.pid))
+    (tmp_path / "elsewhere" / f"{left}x" / "run").mkdir(parents=True)
     bundle = write_bundle(run, tmp_path / "b.zip", full=False)
     with opened(tmp_path / "elsewhere", str(bundle.path)):
         assert len(list((tmp_path / "elsewhere").iterdir())) == 1
