@@ -1,10 +1,10 @@
 """The large tables of a run on disk: in buckets, and in a bucket block after block, each in one place.
 
-Collecting tasks write *parts*: where in some raw files each bucket's rows are. Then one task for each bucket
-reads its rows there and merges them into ``tables/<table>/bucket=<k>/blocks.parquet``, sorted, and writes
-``tables/blocks/bucket=<k>/blocks.parquet``: how many rows of each table each block has. It writes the facts
-of ledgers too (:mod:`pipeline.facts`), while the rows are at hand. No row passes through Spark, and what a
-task needs of memory grows with its bucket.
+Collecting tasks write *parts*: where in some raw files each bucket's rows are. Then each merging task takes
+some buckets. For one after the other it reads the rows there and merges them into
+``tables/<table>/bucket=<k>/blocks.parquet``, sorted, and writes ``tables/blocks/bucket=<k>/blocks.parquet``:
+how many rows of each table each block has. It writes the facts of ledgers too, while the rows are at hand.
+No row passes through Spark, and what a task needs of memory grows with its bucket.
 """
 
 from __future__ import annotations
@@ -122,17 +122,16 @@ def merge_all(buckets: Sequence[Bucket]) -> None:
 
 def merge_parts(bucket: Bucket) -> None:
     """Write the tables and the facts of one bucket from the parts; the same rows give the same bytes."""
-    facts: list[LedgerFacts] = []
-    sizes = [_merged(bucket, name, facts) for name in BLOCKED]
-    write_facts(bucket.tables, bucket.number, combined_facts(facts))
+    merged = [_merged(bucket, name) for name in BLOCKED]
+    write_facts(bucket.tables, bucket.number, combined_facts([fact for _, facts in merged for fact in facts]))
     sums = [(name, "sum") for name in BLOCKED]
-    rows = pa.concat_tables(sizes, promote_options="default")
+    rows = pa.concat_tables((sizes for sizes, _ in merged), promote_options="default")
     index = rows.group_by(list(_KEY)).aggregate(sums).rename_columns([*_KEY, *BLOCKED])
     write_sorted(bucket.file(BLOCKS), index.sort_by([(name, "ascending") for name in _KEY]))
 
 
-def _merged(bucket: Bucket, name: str, facts: list[LedgerFacts]) -> pa.Table:
-    """Write one table of a bucket and add its facts; return how many rows of it each block has."""
+def _merged(bucket: Bucket, name: str) -> tuple[pa.Table, list[LedgerFacts]]:
+    """Write one table of a bucket; return how many rows of it each block has, and its facts."""
     rows = _in_order(name, _parts(bucket, name))
     if rows.num_rows:
         write_sorted(bucket.file(name), rows)
@@ -141,9 +140,11 @@ def _merged(bucket: Bucket, name: str, facts: list[LedgerFacts]) -> pa.Table:
     sizes = {other: np.zeros(len(begin), dtype=np.int64) for other in BLOCKED}
     sizes[name] = np.diff(np.append(begin, len(ledger)))
     ends = np.cumsum(sizes[name])
-    for first, last in grouped(sizes[name], _ROWS_OF_FACTS):
-        facts.append(facts_of(Batch({name: rows.slice(begin[first], ends[last - 1] - begin[first])})))
-    return pa.table({"ledger": ledger[begin], "block": block[begin], **sizes})
+    facts = [
+        facts_of(Batch({name: rows.slice(begin[first], ends[last - 1] - begin[first])}))
+        for first, last in grouped(sizes[name], _ROWS_OF_FACTS)
+    ]
+    return pa.table({"ledger": ledger[begin], "block": block[begin], **sizes}), facts
 
 
 def _parts(bucket: Bucket, name: str) -> list[pa.Table]:

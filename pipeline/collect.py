@@ -1,7 +1,7 @@
 """Collection: the raw evidence of a run to its tables.
 
 One Spark task for some neighbouring raw segments decodes them and leaves its rows by bucket
-(:mod:`pipeline.decoding`); then one task for some buckets merges what was left (:mod:`pipeline.blocks`). Can
+(:mod:`pipeline.decoding`); then a task for some buckets merges what was left (:mod:`pipeline.blocks`). Can
 be repeated from the folder alone, and gives the same files. Judges nothing.
 """
 
@@ -106,9 +106,9 @@ def collect(session: Session, folder: RunFolder, *, transactions: Transactions |
     return collection
 
 
-def together(segments: int) -> int:
+def together(segments: int, *, most: int = MOST_TOGETHER) -> int:
     """How many raw segments a task takes: few files for each bucket, and work for several cores."""
-    return max(1, min(MOST_TOGETHER, segments // FEWEST_TASKS))
+    return max(1, min(most, segments // FEWEST_TASKS))
 
 
 class _Raw:
@@ -169,7 +169,7 @@ class _Raw:
         ends, damage = link_ends(read_lines(folder / LINKS), sources, bookies)
         unstamped = frozenset(file.path for file in self.wires if file.path in self.spoiled)
         task = partial(collect_frames, target, WireNames(ends, _boot_times(self.run, servers)), unstamped)
-        most = together(2 * len(self.wires)) // 2 or 1
+        most = together(len(self.wires), most=MOST_TOGETHER // 2)
         groups = neighbours(self.wires, most, lambda file: file.path in unstamped)
         done = self.session.map(f"collecting frames of {self.folder.mode}", task, groups)
         counts = dict(zip(self.wires, chain.from_iterable(found for found, _ in done), strict=True))

@@ -188,26 +188,27 @@ def histories_cut(found: Mapping[SegmentFile, Segment], servers: Iterable[Server
     held: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
     for file, segment in found.items():
         held[file.client, file.boot].update(slots=segment.slots, torn=segment.torn, ended=segment.ended)
-    reported = {(row["server"], row["boot"]) for row in servers if row["event"] == RECORDED}
-    for row in servers:
-        if row["event"] not in ("exit", RECORDED):
-            continue
-        counts, detail = held[row["server"], row["boot"]], json.loads(row["detail"])
-        name = f"{tables_of(row['server'])}: {row['server']} boot {row['boot']}"
-        quit_well = row["event"] == "exit" and detail.get("code") == 0
-        if quit_well and counts["torn"]:
-            yield f"{name} exited with 0, and {counts['torn']} halves of its slots are torn"
-        if quit_well and counts["slots"] and reported and (row["server"], row["boot"]) not in reported:
-            yield f"{name} exited with 0, and what it reported at its end is not recorded"
-        if row["event"] != RECORDED:
-            continue
-        reported_slots, ended = detail.get("slots"), detail.get("ended", 0)
-        if not (isinstance(reported_slots, int) and reported_slots <= counts["slots"]):
-            yield f"{name} reported {reported_slots} slots at its end, its files hold {counts['slots']}"
-        elif ended > counts["ended"]:
-            yield f"{name} reported {ended} outcomes at its end, its files hold {counts['ended']}"
-        if again := detail.get("repeated"):
-            yield f"{name} was told {again} more ends of operations that had ended, and they are not recorded"
+    ends = [row for row in servers if row["event"] in ("exit", RECORDED)]
+    reported = {(row["server"], row["boot"]) for row in ends if row["event"] == RECORDED}
+    for row in ends:
+        boot, detail = (row["server"], row["boot"]), json.loads(row["detail"])
+        name, counts = f"{tables_of(row['server'])}: {row['server']} boot {row['boot']}", held[boot]
+        if row["event"] == RECORDED:
+            slots, ended = detail.get("slots"), detail.get("ended", 0)
+            if not (isinstance(slots, int) and slots <= counts["slots"]):
+                yield f"{name} reported {slots} slots at its end, its files hold {counts['slots']}"
+            elif ended > counts["ended"]:
+                yield f"{name} reported {ended} outcomes at its end, its files hold {counts['ended']}"
+            if again := detail.get("repeated"):
+                yield (
+                    f"{name} was told {again} more ends of operations that had ended, "
+                    "and they are not recorded"
+                )
+        elif detail.get("code") == 0:
+            if counts["torn"]:
+                yield f"{name} exited with 0, and {counts['torn']} halves of its slots are torn"
+            if counts["slots"] and reported and boot not in reported:
+                yield f"{name} exited with 0, and what it reported at its end is not recorded"
 
 
 def copies_missing(
