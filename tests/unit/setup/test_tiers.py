@@ -205,11 +205,18 @@ def test_a_row_that_raises_ends_the_commands_of_the_other(memory: Callable[[int]
     ended = threading.Event()
     tiers.CALLS.end.side_effect = ended.set  # type: ignore[attr-defined]
 
+    both = threading.Barrier(2)
+
+    def fail() -> Counts:
+        both.wait(60)
+        raise OSError
+
     def wait() -> Counts:
+        both.wait(60)
         assert ended.wait(60)
         return Counts(failed=1)
 
-    chosen = [replace(tier("unit"), act=Mock(side_effect=OSError)), replace(tier("docker"), act=wait)]
+    chosen = [replace(tier("unit"), act=fail), replace(tier("docker"), act=wait)]
     with pytest.raises(OSError):
         tiers.run(chosen)
     assert chosen[1].counts["failed"]
