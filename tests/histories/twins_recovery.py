@@ -333,7 +333,8 @@ def recovery(history: list[Fact], run: RunFacts) -> tuple[Things, Counter[str]]:
                 things[what, ledger, -1] += 1
             for kind, entry in short:
                 things[kind, ledger, entry] += 1
-        things["not_in_recovery", ledger, -1] += unannounced(history, ledger)
+        if number := unannounced(history, ledger):
+            things["not_in_recovery", ledger, -1] += number
         for entry in unread(history, ledger, run):
             things["wrote_back_unread", ledger, entry] += 1
     return things, rulings
