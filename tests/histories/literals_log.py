@@ -6,7 +6,7 @@ from typing import Any
 
 from evidence.codes import Flag, Outcome
 from tests.histories.literals import Says
-from tests.histories.literals_unending import LITERALS
+from tests.histories.literals_recovery import LITERALS
 from tests.histories.story import READER
 from tests.histories.story_chain import EVENTS, last, put, seen, shown
 
