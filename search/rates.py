@@ -1,7 +1,7 @@
 """How often runs fail, with exact bounds: one way to count, for ``replay`` and for ``shrink``.
 
 A run that fails says so whatever else it lacks, one that does not fail only when its evidence is whole.
-To leave out the others would raise the rate, so the lower bound counts them as runs that did not fail.
+Leaving out the others would raise the rate, so the lower bound counts them as runs that did not fail.
 """
 
 from __future__ import annotations

@@ -68,9 +68,9 @@ def test_a_release_before_a_finding_does_not_have_it() -> None:
         ("Autorecovery and auditor", 14, "4.17.1"),
         ("Autorecovery and auditor", 15, "4.17.2"),
         ("Autorecovery and auditor", 11, "4.14.5"),
-        ("BP-46's protection", 14, "4.15.5"),
-        ("BP-46's protection", 14, "4.16.0"),
-        ("BP-46's protection", 15, "4.16.3"),
+        ("BP-46's protection", 15, "4.15.5"),
+        ("BP-46's protection", 15, "4.16.0"),
+        ("BP-46's protection", 16, "4.16.3"),
     ],
 )
 def test_a_release_between_affected_ones_has_no_finding_of_them(part: str, number: int, version: str) -> None:
