@@ -38,8 +38,8 @@ from protocol.errors import FencepostError
 
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
 EXPECTED_S = {
-    "check": 85, "unit": 480, "histories": 560, "repo": 60, "proxy": 20, "client": 45, "spark": 380,
-    "live": 1800, "docker": 710, "browser": 80,
+    "check": 95, "unit": 325, "histories": 495, "repo": 100, "proxy": 20, "client": 55, "spark": 415,
+    "live": 1990, "docker": 1360, "browser": 240,
 }  # fmt: skip
 """Of each tier in a whole run on two cores, side by side, without the tests marked ``long``."""
 ASIDE = ("check", "repo", "proxy", "client", "spark", "docker", "browser")
