@@ -48,9 +48,9 @@ def test_every_tier_has_its_expected_time() -> None:
 def test_the_table_has_times_reasons_and_remedies() -> None:
     remedy = "sudo apt-get install chromium"
     browser = tier("browser", lack="no Chromium on PATH", remedy=remedy)
-    lines = tiers.table([tier("check"), tier("live"), browser]).splitlines()
+    lines = tiers.table([tier("proxy"), tier("live"), browser]).splitlines()
     assert [line.split() for line in lines[1:3]] == [
-        ["check", f"{tiers.EXPECTED_S['check']}", "s"],
+        ["proxy", f"{tiers.EXPECTED_S['proxy']}", "s"],
         ["live", f"{tiers.EXPECTED_S['live'] / 60:.0f}", "min"],
     ]
     assert lines[3] == "tiers that are skipped:"
