@@ -126,10 +126,7 @@ class Writers:
         ledger, last = version.ledger, version.last_entry
         return any(
             (last == one.top or (one.deferred and last < one.top))
-            and (
-                (one.ending_ns != NEVER and one.ending_ns <= version.latest_ns)
-                or not self.answered(ledger, one.client, version.shape[1] * (one.top + 1))
-            )
+            and self._had_reason(one, version)
             and self._ended.get((one.client, max(one.boot, 1)), NEVER) >= after_ns
             for one in self._handles(ledger)
         )
@@ -137,11 +134,12 @@ class Writers:
     def cannot_have_closed(self, version: Version) -> bool:
         """Whether no writer had a reason to write this CLOSED version; no if its writers are not known."""
         handles = self._handles(version.ledger)
-        return bool(handles) and all(
-            (one.ending_ns == NEVER or one.ending_ns > version.latest_ns)
-            and self.answered(version.ledger, one.client, version.shape[1] * (one.top + 1))
-            for one in handles
-        )
+        return bool(handles) and not any(self._had_reason(one, version) for one in handles)
+
+    def _had_reason(self, one: WriterHandle, version: Version) -> bool:
+        """Whether a close was invoked or an add ended badly by then, or an add lacks a normal answer."""
+        ended = one.ending_ns != NEVER and one.ending_ns <= version.latest_ns
+        return ended or not self.answered(one.ledger, one.client, version.shape[1] * (one.top + 1))
 
     def answered(self, ledger: int, source: int, due: int) -> bool:
         """Whether the source sent ``due`` adds or more, and each was answered as it should be."""
